@@ -1,0 +1,1 @@
+"""gpupods: which Kubernetes pod's process is on which GPU."""

@@ -1,0 +1,120 @@
+"""What every gRPC server of ours has: health, reflection, size limits, and a graceful stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+import grpc
+import structlog
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from gpupods.addresses import HostPort
+from gpupods.errors import StatusError
+
+log = structlog.get_logger()
+
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+"""A node's map or a cluster's answer passes gRPC's own default of 4 MiB."""
+
+SERVER_OPTIONS = (
+    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+    # Two servers on one port would answer in turn: refuse the second.
+    ("grpc.so_reuseport", 0),
+    # Callers may probe idle connections this often without being cut off.
+    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+)
+
+T = TypeVar("T")
+
+
+class GrpcServer:
+    """A gRPC server on the running asyncio loop; ``services`` are full service names."""
+
+    def __init__(self, services: Sequence[str]) -> None:
+        self.server = grpc.aio.server(options=SERVER_OPTIONS)
+        self._health = health.aio.HealthServicer()  # type: ignore[attr-defined]  # the stubs lack it
+        self._services = tuple(services)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self.server)
+        names = (*services, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, self.server)
+
+    async def start(self, listen: HostPort) -> HostPort:
+        """Listen and serve; not yet reported as serving by the health service.
+
+        Returns: where it listens, the port that was found if 0 was asked for.
+
+        Raises:
+            OSError: the address cannot be listened on.
+        """
+        for service in ("", *self._services):
+            await self._health.set(service, health_pb2.HealthCheckResponse.NOT_SERVING)
+        try:
+            port = self.server.add_insecure_port(str(listen))
+        except RuntimeError as error:
+            raise OSError(f"cannot listen on {listen}: is it in use, is it ours?") from error
+        await self.server.start()
+        return HostPort(listen.host, port)
+
+    async def set_serving(self, *, serving: bool) -> None:
+        """What the health service answers, for the whole server and each of its services."""
+        status = health_pb2.HealthCheckResponse
+        for service in ("", *self._services):
+            await self._health.set(service, status.SERVING if serving else status.NOT_SERVING)
+
+    async def stop(self, grace_s: float) -> None:
+        """Refuse new calls, let running ones end for ``grace_s`` seconds, then cut them off."""
+        await self._health.enter_graceful_shutdown()
+        await self.server.stop(grace_s)
+
+
+async def answer(context: grpc.aio.ServicerContext[Any, Any], work: Awaitable[T]) -> T:
+    """Await ``work``; a StatusError becomes the call's status, anything else INTERNAL, logged."""
+    try:
+        return await work
+    except StatusError as error:
+        await context.abort(error.code, error.message)
+    except (asyncio.CancelledError, grpc.aio.AbortError):
+        raise
+    except Exception as error:
+        log.exception("a call failed in a way nobody foresaw")
+        await context.abort(
+            grpc.StatusCode.INTERNAL,
+            f"{type(error).__name__} while answering; the server's log has the details",
+        )
+    raise AssertionError("abort returned")
+
+
+async def until_signal() -> str:
+    """Wait for SIGTERM or SIGINT and return its name. A second one ends the process at once."""
+    loop = asyncio.get_running_loop()
+    received: asyncio.Future[str] = loop.create_future()
+
+    def receive(number: signal.Signals) -> None:
+        loop.remove_signal_handler(number)
+        if not received.done():
+            received.set_result(number.name)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, receive, number)
+    return await received
+
+
+def run(main: Callable[[], Awaitable[None]]) -> None:
+    """Run a server's main coroutine on uvloop; Ctrl-C is a clean end."""
+    import uvloop  # noqa: PLC0415 - programs that serve nothing need not load it
+
+    async def whole() -> None:
+        await main()
+
+    with contextlib.suppress(KeyboardInterrupt):
+        uvloop.run(whole())
+
+
+__all__ = ["GrpcServer", "answer", "run", "until_signal"]

@@ -1,0 +1,1 @@
+"""The node agent: joins the GPU driver's processes with containers, and serves the answer."""

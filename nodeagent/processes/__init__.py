@@ -1,0 +1,1 @@
+"""The node's processes, as /proc shows them."""

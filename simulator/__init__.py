@@ -1,0 +1,1 @@
+"""A GPU cluster in one process: the real services on simulated edges."""

@@ -1,0 +1,113 @@
+"""cgroup paths as Kubernetes writes them, and their removal once they are empty.
+
+The shapes are templates: {uid} is the pod's uid, {uid_} the same with _ for -,
+{id} the container's id.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import tempfile
+from pathlib import Path
+from typing import IO, Final
+
+BURSTABLE: Final = "/kubepods/burstable/pod{uid}/{id}"
+BEST_EFFORT: Final = "/kubepods/besteffort/pod{uid}/{id}"
+GUARANTEED: Final = "/kubepods/pod{uid}/{id}"
+SYSTEMD_BURSTABLE: Final = (
+    "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{uid_}.slice"
+    "/cri-containerd-{id}.scope"
+)
+SYSTEMD_GUARANTEED: Final = "/kubepods.slice/kubepods-pod{uid_}.slice/cri-containerd-{id}.scope"
+DRIVERS_DISAGREE: Final = (
+    "/system.slice/containerd.service/kubepods-burstable-pod{uid_}.slice:cri-containerd:{id}"
+)
+CRIO: Final = "/kubepods/burstable/pod{uid}/crio-{id}"
+DOCKER: Final = "/docker/{id}"
+
+_MOUNT = Path("/sys/fs/cgroup")
+_LOCK = Path(tempfile.gettempdir()) / "gpupods-realparts-cgroups.lock"
+
+
+def fill(shape: str, *, uid: str, container_id: str) -> str:
+    """The path that `shape` stands for."""
+    return shape.format(uid=uid, uid_=uid.replace("-", "_"), id=container_id)
+
+
+def processes(path: str) -> frozenset[int]:
+    """The pids in the cgroup `path` and those under it, in every hierarchy."""
+    return frozenset(
+        int(word)
+        for folder in _folders(path)
+        for listing in [folder / "cgroup.procs", *folder.rglob("cgroup.procs")]
+        for word in _read(listing).split()
+    )
+
+
+def exists(path: str) -> bool:
+    """Whether any hierarchy has the cgroup `path`."""
+    return bool(_folders(path))
+
+
+class SharedFolders:
+    """The upper folders of the paths (/kubepods/burstable), which runs have in common.
+
+    Every run holds a lock on them; the last one removes those that are empty. A
+    cgroup of a running pod is never empty, so that a kubelet here loses nothing.
+    """
+
+    def __init__(self) -> None:
+        self._lock: IO[bytes] = _LOCK.open("ab")
+        fcntl.flock(self._lock, fcntl.LOCK_SH)
+
+    def release(self, paths: frozenset[str]) -> None:
+        """Remove the cgroups `paths`, and their upper folders if nobody else is here."""
+        for path in paths:
+            _remove(path)
+        if self._alone():
+            for path in sorted({str(up) for p in paths for up in Path(p).parents}, reverse=True):
+                _remove(path)
+        self._lock.close()
+
+    def _alone(self) -> bool:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+def _remove(path: str) -> None:
+    if path == "/":
+        return
+    for folder in _folders(path):
+        for inner in sorted(folder.rglob("*/"), reverse=True):
+            _remove_if_empty(inner)
+        _remove_if_empty(folder)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    try:
+        folder.rmdir()
+    except OSError:
+        # In use, or gone already: a run that leaves one behind is told by its test.
+        return
+
+
+def _hierarchies() -> list[Path]:
+    """The root of each mounted tree: the v1 controllers' and the v2 one."""
+    if (_MOUNT / "cgroup.controllers").exists():
+        return [_MOUNT]
+    return [entry for entry in _MOUNT.iterdir() if entry.is_dir() and not entry.is_symlink()]
+
+
+def _folders(path: str) -> list[Path]:
+    inside = path.lstrip("/")
+    return [root / inside for root in _hierarchies() if (root / inside).is_dir()]
+
+
+def _read(listing: Path) -> str:
+    try:
+        return listing.read_text()
+    except OSError:
+        return ""

@@ -1,0 +1,68 @@
+"""What is kept of a pod and of a node: a compact, frozen record each. Pure values.
+
+100,000 of them stay in memory, so they hold only what a question needs, and strings that repeat
+(namespaces, nodes, container names, owners) are shared; `controller.cache.reading` makes them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+
+from gpupods.identity import ContainerId, NodeName, PodRef, PodUid
+
+ContainerOfPod: TypeAlias = tuple[ContainerId, str]
+"""A container's id and its name in the pod. A plain tuple: a garbage collection skips those."""
+
+
+class Owner(msgspec.Struct, frozen=True, gc=False):
+    """Who made the pod, as people think of it: a ReplicaSet stands as its Deployment."""
+
+    kind: str
+    name: str
+
+
+class PodRecord(msgspec.Struct, frozen=True, gc=False):
+    """A pod.
+
+    Attributes:
+        node: "" until the pod is scheduled.
+        phase: Kubernetes' own word: Pending, Running, Succeeded, Failed, Unknown.
+        containers: Every container id that the pod's status names: of init, sidecar, ordinary and
+            ephemeral containers, and of the last terminated run of each. A restarted container's
+            name is here twice.
+    """
+
+    uid: PodUid
+    namespace: str
+    name: str
+    node: NodeName
+    phase: str
+    containers: tuple[ContainerOfPod, ...] = ()
+    owner: Owner | None = None
+
+    @property
+    def ref(self) -> PodRef:
+        """Namespace and name."""
+        return PodRef(self.namespace, self.name)
+
+
+class NodeRecord(msgspec.Struct, frozen=True, gc=False):
+    """A node.
+
+    Attributes:
+        uid: Changes when a node is deleted and registers again under its name.
+        internal_ips: The InternalIP addresses, IPv4 or IPv6, in the order the node gives them.
+    """
+
+    name: NodeName
+    uid: str
+    internal_ips: tuple[str, ...] = ()
+
+
+class ContainerOwner(NamedTuple):
+    """The pod that a container id belongs to, and the container's name in it."""
+
+    pod: PodRecord
+    container_name: str

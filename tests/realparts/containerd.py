@@ -24,6 +24,7 @@ from tests.realparts.processes import PartFailedError, Supervisor, wait_until
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from tests.realparts.objects import PodIdentity
     from tests.realparts.parts import Parts
     from tests.realparts.processes import Child
 
@@ -32,15 +33,6 @@ Kind = Literal["container", "sandbox"]
 NAMESPACE = "k8s.io"
 _CTR_TIMEOUT_S = 60
 _SHIM_SOCKETS = (Path("/run/containerd/s"), Path("/run/containerd"))
-
-
-@dataclass(frozen=True)
-class PodIdentity:
-    """The pod a container belongs to, as its labels name it."""
-
-    namespace: str
-    name: str
-    uid: str
 
 
 @dataclass(frozen=True)

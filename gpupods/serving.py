@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import grpc
 import structlog
+from google.protobuf.message import DecodeError
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
@@ -39,6 +40,8 @@ class GrpcServer:
 
     def __init__(self, services: Sequence[str]) -> None:
         self.server = grpc.aio.server(options=SERVER_OPTIONS)
+        self.registry: Any = TolerantRegistry(self.server)
+        """What generated code registers a service with, in the server's place."""
         self._health = health.aio.HealthServicer()  # type: ignore[attr-defined]  # the stubs lack it
         self._services = tuple(services)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self.server)
@@ -72,6 +75,59 @@ class GrpcServer:
         """Refuse new calls, let running ones end for ``grace_s`` seconds, then cut them off."""
         await self._health.enter_graceful_shutdown()
         await self.server.stop(grace_s)
+
+
+class Undecodable(bytes):
+    """A request that is not the message it should be, kept until its call can be refused."""
+
+
+class TolerantRegistry:
+    """Stands before a server while generated code registers a service with it.
+
+    A request that cannot be decoded (a string that is not UTF-8, bytes cut short) is then
+    refused with INVALID_ARGUMENT; grpcio alone would answer INTERNAL and log a traceback.
+    """
+
+    def __init__(self, server: grpc.aio.Server) -> None:
+        self._server = server
+
+    def add_generic_rpc_handlers(self, handlers: Sequence[Any]) -> None:
+        """Passed over: the same methods come again, one by one, right after."""
+
+    def add_registered_method_handlers(
+        self, service: str, handlers: Mapping[str, grpc.RpcMethodHandler[Any, Any]]
+    ) -> None:
+        """Register each method, its decoder made tolerant."""
+        tolerant = {name: _tolerant(handler) for name, handler in handlers.items()}
+        generic = grpc.method_handlers_generic_handler(service, tolerant)
+        self._server.add_generic_rpc_handlers((generic,))
+
+
+def _tolerant(handler: grpc.RpcMethodHandler[Any, Any]) -> grpc.RpcMethodHandler[Any, Any]:
+    if handler.unary_unary is None or handler.request_deserializer is None:
+        return handler
+    decode, behave = handler.request_deserializer, handler.unary_unary
+
+    def decode_or_keep(data: bytes) -> object:
+        try:
+            return decode(data)
+        except DecodeError:
+            return Undecodable(data)
+
+    async def refuse_or_behave(request: object, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
+        if isinstance(request, Undecodable):
+            await context.abort(
+                grpc.StatusCode.INVALID_ARGUMENT,
+                f"the request ({len(request)} bytes) is not a valid message of this method; "
+                "a string in it may not be UTF-8",
+            )
+        return await behave(request, context)  # type: ignore[arg-type, misc]
+
+    return grpc.unary_unary_rpc_method_handler(
+        refuse_or_behave,  # type: ignore[arg-type]
+        request_deserializer=decode_or_keep,
+        response_serializer=handler.response_serializer,
+    )
 
 
 async def answer(context: grpc.aio.ServicerContext[Any, Any], work: Awaitable[T]) -> T:
@@ -115,6 +171,3 @@ def run(main: Callable[[], Awaitable[None]]) -> None:
 
     with contextlib.suppress(KeyboardInterrupt):
         uvloop.run(whole())
-
-
-__all__ = ["GrpcServer", "answer", "run", "until_signal"]

@@ -152,3 +152,13 @@ def fail_startup(program: str, problem: str) -> NoReturn:
     """Say in one line why ``program`` cannot start, and exit with code 2."""
     sys.stderr.write(f"{program}: {' '.join(problem.split())}\n")
     sys.exit(EXIT_WRONG_SETTING)
+
+
+def check_positive(flag: str, seconds: float, at_most: float = 3600.0) -> None:
+    """Refuse a time that is zero, negative, not a number, or longer than an hour.
+
+    Raises:
+        ValueError: it is.
+    """
+    if not 0 < seconds <= at_most:
+        raise ValueError(f"--{flag} is {seconds:g}: write seconds, above 0 and up to {at_most:g}")

@@ -1,0 +1,86 @@
+"""Asks the agent of one node, at each of the node's addresses in turn, within a deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import grpc
+
+from controller.channels import NodeChannels
+from controller.resolve import ResolvedPod
+from gpupods.errors import StatusError, deadline_exceeded, unavailable
+from gpupods.v1alpha1 import gpupods_pb2 as pb
+
+METHOD = "/gpupods.v1alpha1.GpuPodsService/GetGpuPods"
+
+
+async def ask_agent(
+    channels: NodeChannels, where: ResolvedPod, request: pb.GetGpuPodsRequest, limit_s: float
+) -> pb.GetGpuPodsResponse:
+    """Call GetGpuPods on the agent of a node.
+
+    A dual-stack node's second address is tried when the first cannot be reached.
+
+    Raises:
+        StatusError: UNAVAILABLE if no address was reached, DEADLINE_EXCEEDED if the agent did
+            not answer in ``limit_s`` seconds, else the agent's own status; the message names
+            node and address.
+    """
+    ends = time.monotonic() + limit_s
+    for address in where.addresses[:-1]:
+        try:
+            return await _ask(channels, where, address, request, ends - time.monotonic())
+        except StatusError as error:
+            if error.code is not grpc.StatusCode.UNAVAILABLE:
+                raise
+    return await _ask(channels, where, where.addresses[-1], request, ends - time.monotonic())
+
+
+async def _ask(
+    channels: NodeChannels,
+    where: ResolvedPod,
+    address: str,
+    request: pb.GetGpuPodsRequest,
+    limit_s: float,
+) -> pb.GetGpuPodsResponse:
+    channel = channels.get(where.node, address)
+    call = channel.unary_unary(
+        METHOD,
+        request_serializer=pb.GetGpuPodsRequest.SerializeToString,
+        response_deserializer=pb.GetGpuPodsResponse.FromString,
+    )
+    try:
+        return await call(request, timeout=max(limit_s, 0.001))
+    except grpc.aio.AioRpcError as error:
+        raise _explain(error, where, channels.at(address), limit_s) from None
+    except asyncio.CancelledError:
+        if (task := asyncio.current_task()) and task.cancelling():
+            raise
+        # The channel was dropped under the call: the node or its address has just gone.
+        raise unavailable(
+            f"the address {address} of node {where.node!r} went away while its agent was asked; "
+            "try again"
+        ) from None
+
+
+def _explain(
+    error: grpc.aio.AioRpcError, where: ResolvedPod, at: str, limit_s: float
+) -> StatusError:
+    code, details = error.code(), error.details() or "no details"
+    agent = f"the agent of node {where.node!r} (of pod {where.pod.ref}) at {at}"
+    if code is grpc.StatusCode.UNAVAILABLE:
+        return unavailable(
+            f"{agent} was not reached: {details}; does the node agent's pod run there, and may "
+            "the controller reach that port?"
+        )
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return deadline_exceeded(f"{agent} did not answer within {limit_s:.1f} s")
+    if code is grpc.StatusCode.UNIMPLEMENTED:
+        return StatusError(
+            grpc.StatusCode.INTERNAL, f"what listens at {at} is not a node agent: {details}"
+        )
+    if code is grpc.StatusCode.INVALID_ARGUMENT:
+        # The argument was the controller's own map, so the caller cannot mend it.
+        return StatusError(grpc.StatusCode.INTERNAL, f"{agent} refused the map: {details}")
+    return StatusError(code, f"{agent} failed: {details}")

@@ -1,0 +1,91 @@
+"""One gRPC channel for each node agent: made on demand, dropped with the node or its address."""
+
+from __future__ import annotations
+
+import asyncio
+from ipaddress import ip_address
+
+import grpc
+
+from controller.cache.cluster import ClusterCache
+from controller.cache.records import NodeRecord
+from gpupods.addresses import join_host_port
+from gpupods.identity import NodeName
+from gpupods.serving import MAX_MESSAGE_BYTES
+
+CHANNEL_OPTIONS = (
+    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+    # A node that has vanished without closing its connection is noticed in this time.
+    ("grpc.keepalive_time_ms", 20_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    # An agent that was restarted is reached again this soon.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 1_000),
+    ("grpc.max_reconnect_backoff_ms", 2_000),
+    # Nodes are never behind the proxy that the environment may name.
+    ("grpc.enable_http_proxy", 0),
+)
+
+CLOSE_GRACE_S = 10.0
+"""Calls that run on a channel being dropped may end in this time."""
+
+
+class NodeChannels:
+    """The channels to all node agents, by node and address."""
+
+    def __init__(self, cache: ClusterCache, port: int) -> None:
+        self._port = port
+        self._channels: dict[NodeName, dict[str, grpc.aio.Channel]] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+        cache.subscribe_nodes(self._follow_node)
+
+    def get(self, node: NodeName, address: str) -> grpc.aio.Channel:
+        """The channel to the agent of ``node`` at ``address``; it connects when first used."""
+        of_node = self._channels.setdefault(node, {})
+        channel = of_node.get(address)
+        if channel is None:
+            target = agent_target(address, self._port)
+            channel = grpc.aio.insecure_channel(target, options=CHANNEL_OPTIONS)
+            of_node[address] = channel
+        return channel
+
+    def at(self, address: str) -> str:
+        """Where the agent at ``address`` is, for people."""
+        return join_host_port(address, self._port)
+
+    def count(self) -> int:
+        """How many channels there are."""
+        return sum(len(of_node) for of_node in self._channels.values())
+
+    async def close(self) -> None:
+        """Close them all."""
+        for node in list(self._channels):
+            self._drop(node, keep=())
+        await asyncio.gather(*self._closing)
+
+    def _follow_node(self, name: NodeName, node: NodeRecord | None) -> None:
+        self._drop(name, keep=node.internal_ips if node else ())
+
+    def _drop(self, node: NodeName, keep: tuple[str, ...]) -> None:
+        of_node = self._channels.pop(node, {})
+        kept = {address: channel for address, channel in of_node.items() if address in keep}
+        if kept:
+            self._channels[node] = kept
+        for address, channel in of_node.items():
+            if address not in kept:
+                task = asyncio.get_running_loop().create_task(channel.close(CLOSE_GRACE_S))
+                self._closing.add(task)
+                task.add_done_callback(self._closing.discard)
+
+
+def agent_target(address: str, port: int) -> str:
+    """A gRPC target that needs no name look-up: ``ipv4:10.0.0.1:50051``, ``ipv6:[fd00::1]:50051``.
+
+    An address that is no IP (no kubelet reports one) is left to gRPC's resolver.
+    """
+    try:
+        version = ip_address(address.partition("%")[0]).version
+    except ValueError:
+        return join_host_port(address, port)
+    return f"ipv{version}:{join_host_port(address, port)}"

@@ -1,0 +1,50 @@
+"""The controller's settings: each a flag, an environment variable and a line of --help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpupods.addresses import MAX_PORT, HostPort
+from gpupods.logs import LogFormat, LogLevel
+from gpupods.settings import check_positive, setting
+
+ENVIRONMENT_PREFIX = "GPUPODS_CONTROLLER_"
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerSettings:
+    """How the controller runs. Times are in seconds.
+
+    Raises:
+        ValueError: a port or a time is out of range.
+    """
+
+    grpc_listen: HostPort = setting(
+        HostPort("::", 50050), "Where to serve gRPC; port 0 takes any free one."
+    )
+    http_listen: HostPort = setting(
+        HostPort("::", 8080), "Where to serve HTTP; port 0 takes any free one."
+    )
+    kubeconfig: str = setting(
+        "",
+        "The kubeconfig to use; empty: $KUBECONFIG, ~/.kube/config, or the pod's own service "
+        "account inside a cluster.",
+        metavar="PATH",
+    )
+    context: str = setting("", "The kubeconfig's context; empty: the current one.")
+    agent_port: int = setting(50051, "The port of the node agents at their nodes' InternalIP.")
+    request_limit: float = setting(
+        5.0, "Seconds an answer may take when the caller sets no deadline."
+    )
+    stop_grace: float = setting(5.0, "Seconds that running calls get to end at a stop.")
+    log_format: LogFormat = setting(
+        LogFormat.AUTO, "auto is console on a terminal, else json; always on stderr."
+    )
+    log_level: LogLevel = setting(LogLevel.INFO, "The least that is logged.")
+
+    def __post_init__(self) -> None:
+        """Check what one field alone cannot tell."""
+        if not 0 < self.agent_port <= MAX_PORT:
+            raise ValueError(f"--agent-port is {self.agent_port}: write a port, 1 to {MAX_PORT}")
+        check_positive("request-limit", self.request_limit)
+        check_positive("stop-grace", self.stop_grace)

@@ -1,0 +1,56 @@
+"""`gpupods-nodeagent`: reads settings, opens the edges, serves until a signal."""
+
+from __future__ import annotations
+
+from gpupods.logs import configure_logs
+from gpupods.serving import run, until_signal
+from gpupods.settings import fail_startup, read_settings
+from nodeagent.agent import NodeAgent
+from nodeagent.containers.containerd import Containerd
+from nodeagent.containers.identify import ProcessIdentifier
+from nodeagent.containers.runtime import ContainerRuntime, NoRuntime
+from nodeagent.gpus.driver import DriverProcess
+from nodeagent.processes.proc import ProcTable
+from nodeagent.settings import ENVIRONMENT_PREFIX, NodeAgentSettings
+
+PROGRAM = "gpupods-nodeagent"
+ABOUT = """Answers which process is on which GPU of this node, and in which pod.
+
+Runs on every GPU node, with the node's own pids in sight (hostPID: true). Needs the NVIDIA
+driver's library libnvidia-ml.so.1 and, to name containers, containerd's socket; without either
+it serves all the same and its answers say what is missing.
+
+Ask it with grpcurl -plaintext NODE:50051 gpupods.v1alpha1.GpuPodsService/GetGpuPods
+"""
+
+
+async def serve(settings: NodeAgentSettings) -> None:
+    """Run a node agent on the real driver, /proc and runtime until SIGTERM or SIGINT."""
+    runtime: ContainerRuntime = (
+        Containerd(settings.runtime_socket) if settings.runtime_socket else NoRuntime()
+    )
+    gpus = DriverProcess(settings.driver_limit)
+    agent = NodeAgent(settings, gpus, ProcessIdentifier(ProcTable(), runtime, settings.identify))
+    try:
+        await agent.start()
+        await until_signal()
+    finally:
+        await agent.stop()
+        await gpus.close()
+        await runtime.close()
+
+
+def main() -> None:
+    """The console script."""
+    settings = read_settings(
+        NodeAgentSettings, program=PROGRAM, about=ABOUT, environment_prefix=ENVIRONMENT_PREFIX
+    )
+    configure_logs(settings.log_format, settings.log_level)
+    try:
+        run(lambda: serve(settings))
+    except OSError as error:
+        fail_startup(PROGRAM, str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Writes joined rows as the contract's messages. Pure; the only place where bytes become MiB."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from gpupods.v1alpha1 import gpupods_pb2 as pb
+from nodeagent.gpus.sample import Gpu, GpuSample, Missing, MissingKind
+from nodeagent.join import GpuRows, Row
+
+MIB = 1024 * 1024
+NANOSECONDS = 1_000_000_000
+
+
+def encode_answer(
+    node_name: str,
+    sample: GpuSample,
+    joined: Sequence[GpuRows],
+    missing: Iterable[Missing],
+    boot_to_wall_s: float,
+) -> pb.GetGpuPodsResponse:
+    """The whole answer of a node.
+
+    Args:
+        node_name: the node's Kubernetes name, empty if the agent was not told.
+        sample: what ``joined`` was made from.
+        joined: one entry for each GPU.
+        missing: what the answer lacks.
+        boot_to_wall_s: what to add to a CLOCK_BOOTTIME to have seconds since the epoch.
+    """
+    response = pb.GetGpuPodsResponse(node_name=node_name)
+    if sample.taken is not None:
+        response.sample_time.CopyFrom(_timestamp(sample.taken.wall))
+    for rows in joined:
+        uuid = rows.gpu.uuid
+        response.GpuInfos[uuid].CopyFrom(_gpu_info(rows.gpu))
+        if rows.of_pods:
+            response.GpuPods[uuid].pidPods.extend(
+                _pid_pods(row, boot_to_wall_s) for row in rows.of_pods
+            )
+        if rows.of_no_pod:
+            response.unattributed[uuid].processes.extend(
+                pb.UnattributedProcess(
+                    process=_pid_pods(row, boot_to_wall_s),
+                    reason=pb.UnattributedReason.ValueType(int(row.reason or 0)),
+                    detail=row.detail,
+                )
+                for row in rows.of_no_pod
+            )
+    response.missing.extend(
+        encode_missing(part.kind, part.subject, part.reason) for part in missing
+    )
+    return response
+
+
+def encode_missing(kind: MissingKind, subject: str, reason: str) -> pb.MissingPart:
+    """One missing part."""
+    return pb.MissingPart(kind=pb.MissingKind.ValueType(int(kind)), subject=subject, reason=reason)
+
+
+def boot_to_wall_s() -> float:
+    """What to add now to a CLOCK_BOOTTIME to have seconds since the epoch."""
+    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def _pid_pods(row: Row, boot_to_wall: float) -> pb.PidPods:
+    on_gpu, process, container = row.on_gpu, row.process, row.container
+    start = process.start_boot_s
+    return pb.PidPods(
+        pid=on_gpu.pid,
+        processName=process.name,
+        UsedGpuMemory=(on_gpu.used_memory_bytes or 0) // MIB,
+        memory_known=on_gpu.used_memory_bytes is not None,
+        pod=row.pod,
+        namespace=container.namespace if container else "",
+        pod_uid=container.pod_uid if container else "",
+        container_name=container.name if container else "",
+        container_id=process.container or "",
+        start_time=None if start is None else _timestamp(start + boot_to_wall),
+        types=[pb.ProcessType.ValueType(int(kind)) for kind in on_gpu.types],
+        mig=None
+        if on_gpu.mig is None
+        else pb.MigInstance(
+            gpu_instance_id=on_gpu.mig.gpu_instance,
+            compute_instance_id=on_gpu.mig.compute_instance,
+            uuid=on_gpu.mig.uuid,
+        ),
+    )
+
+
+def _gpu_info(gpu: Gpu) -> pb.GpuInfo:
+    return pb.GpuInfo(
+        uuid=gpu.uuid,
+        gpuName=gpu.name,
+        usageGpu=gpu.utilization_percent or 0,
+        utilization_known=gpu.utilization_percent is not None,
+        index=gpu.index,
+        pci_address=gpu.pci_address,
+        memory_total=(gpu.memory_total_bytes or 0) // MIB,
+        memory_used=(gpu.memory_used_bytes or 0) // MIB,
+        memory_known=gpu.memory_total_bytes is not None and gpu.memory_used_bytes is not None,
+        mig_mode=pb.MigMode.ValueType(int(gpu.mig_mode)),
+    )
+
+
+def _timestamp(seconds: float) -> Timestamp:
+    whole = int(seconds // 1)
+    return Timestamp(seconds=whole, nanos=int((seconds - whole) * NANOSECONDS))

@@ -1,0 +1,81 @@
+"""GpuPodsService as a node agent serves it: sample, identify, join, encode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import grpc
+
+from gpupods.errors import invalid_argument
+from gpupods.identity import ContainerId
+from gpupods.serving import answer
+from gpupods.v1alpha1 import gpupods_pb2 as pb
+from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
+from nodeagent.containers.identity import Identification, Identifier
+from nodeagent.encode import boot_to_wall_s, encode_answer
+from nodeagent.gpus.sample import GpuSample
+from nodeagent.gpus.sharing import SharedSampler
+from nodeagent.join import join
+from nodeagent.pod_map import parse_pod_map
+
+SAMPLING_SHARE = 0.6
+"""Of the time an answer may take, what a slow driver may use; the runtime gets what is left."""
+
+REPLY_SHARE = 0.9
+"""Of the caller's time left, what may be used before the answer must be on its way."""
+
+
+class NodeGpuPods(pb_grpc.GpuPodsServiceServicer):
+    """Answers for this node alone."""
+
+    def __init__(
+        self,
+        *,
+        node_name: str,
+        sampler: SharedSampler,
+        identifier: Identifier,
+        request_limit_s: float,
+    ) -> None:
+        self._node_name = node_name
+        self._sampler = sampler
+        self._identifier = identifier
+        self._request_limit_s = request_limit_s
+        self._last_map: tuple[str, Mapping[ContainerId, str] | None] = ("", None)
+
+    async def GetGpuPods(  # noqa: N802 - the contract's name
+        self,
+        request: pb.GetGpuPodsRequest,
+        context: grpc.aio.ServicerContext[Any, Any],
+    ) -> pb.GetGpuPodsResponse:
+        """Which process is on which GPU of this node, and in which pod."""
+        remaining = context.time_remaining()
+        limit = self._request_limit_s if remaining is None else remaining
+        return await answer(context, self._answer(request, limit * REPLY_SHARE))
+
+    async def _answer(self, request: pb.GetGpuPodsRequest, limit_s: float) -> pb.GetGpuPodsResponse:
+        if request.only_this_pod:
+            raise invalid_argument("only_this_pod is for the controller: a node agent knows no pod")
+        pods = self._pods(request.worker_id)
+        max_age_s = request.max_age_ms / 1000
+        sample = await self._sampler.sample(max_age_s, limit_s * SAMPLING_SHARE)
+        identification = await self._identify(sample, limit_s * (1 - SAMPLING_SHARE))
+        return encode_answer(
+            self._node_name,
+            sample,
+            join(sample, identification, pods),
+            (*sample.missing, *identification.missing),
+            boot_to_wall_s(),
+        )
+
+    def _pods(self, worker_id: str) -> Mapping[ContainerId, str] | None:
+        """The caller's map. The last one is kept parsed: it changes seldom and can be large."""
+        if worker_id != self._last_map[0]:
+            self._last_map = (worker_id, parse_pod_map(worker_id))
+        return self._last_map[1]
+
+    async def _identify(self, sample: GpuSample, limit_s: float) -> Identification:
+        pids = {process.pid for gpu in sample.gpus for process in gpu.processes}
+        if not pids or sample.taken is None:
+            return Identification({}, {})
+        return await self._identifier.identify(sorted(pids), sample.taken, limit_s)

@@ -1,0 +1,55 @@
+"""The node agent's settings: each a flag, an environment variable and a line of --help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpupods.addresses import HostPort
+from gpupods.logs import LogFormat, LogLevel
+from gpupods.settings import check_positive, setting
+from nodeagent.containers.identify import IdentifyMode
+
+ENVIRONMENT_PREFIX = "GPUPODS_NODEAGENT_"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAgentSettings:
+    """How one node agent runs. Times are in seconds.
+
+    Raises:
+        ValueError: a time is not positive, or too long to be meant.
+    """
+
+    grpc_listen: HostPort = setting(
+        HostPort("::", 50051), "Where to serve gRPC; port 0 takes any free one."
+    )
+    node_name: str = setting(
+        "", "This node's name in Kubernetes, told in every answer (downward API: spec.nodeName)."
+    )
+    identify: IdentifyMode = setting(
+        IdentifyMode.AUTO,
+        "How to find a process's container: from /proc/PID/cgroup, from the runtime's list of "
+        "pids, or (auto) from the cgroup and from the runtime where that does not decide.",
+    )
+    runtime_socket: str = setting(
+        "/run/containerd/containerd.sock",
+        "containerd's socket; empty on a node that has none.",
+        metavar="PATH",
+    )
+    driver_limit: float = setting(
+        2.0, "Seconds a question to the GPU driver may take before its process is killed."
+    )
+    request_limit: float = setting(
+        5.0, "Seconds an answer may take when the caller sets no deadline."
+    )
+    stop_grace: float = setting(5.0, "Seconds that running calls get to end at a stop.")
+    log_format: LogFormat = setting(
+        LogFormat.AUTO, "auto is console on a terminal, else json; always on stderr."
+    )
+    log_level: LogLevel = setting(LogLevel.INFO, "The least that is logged.")
+
+    def __post_init__(self) -> None:
+        """Check what one field alone cannot tell."""
+        check_positive("driver-limit", self.driver_limit)
+        check_positive("request-limit", self.request_limit)
+        check_positive("stop-grace", self.stop_grace)

@@ -7,9 +7,10 @@ The shapes are templates: {uid} is the pod's uid, {uid_} the same with _ for -,
 from __future__ import annotations
 
 import fcntl
-import tempfile
 from pathlib import Path
 from typing import IO, Final
+
+from tests.realparts.gobuild import cache_folder
 
 BURSTABLE: Final = "/kubepods/burstable/pod{uid}/{id}"
 BEST_EFFORT: Final = "/kubepods/besteffort/pod{uid}/{id}"
@@ -26,12 +27,20 @@ CRIO: Final = "/kubepods/burstable/pod{uid}/crio-{id}"
 DOCKER: Final = "/docker/{id}"
 
 _MOUNT = Path("/sys/fs/cgroup")
-_LOCK = Path(tempfile.gettempdir()) / "gpupods-realparts-cgroups.lock"
 
 
 def fill(shape: str, *, uid: str, container_id: str) -> str:
     """The path that `shape` stands for."""
     return shape.format(uid=uid, uid_=uid.replace("-", "_"), id=container_id)
+
+
+def own(shape: str, *, uid: str, container_id: str) -> frozenset[str]:
+    """The path and those of its upper folders that no other pod uses."""
+    steps = shape.split("/")
+    prefixes = ("/".join(steps[:length]) for length in range(1, len(steps) + 1))
+    return frozenset(
+        fill(prefix, uid=uid, container_id=container_id) for prefix in prefixes if "{" in prefix
+    )
 
 
 def processes(path: str) -> frozenset[int]:
@@ -57,12 +66,14 @@ class SharedFolders:
     """
 
     def __init__(self) -> None:
-        self._lock: IO[bytes] = _LOCK.open("ab")
+        lock = cache_folder() / "cgroups.lock"
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        self._lock: IO[bytes] = lock.open("ab")
         fcntl.flock(self._lock, fcntl.LOCK_SH)
 
     def release(self, paths: frozenset[str]) -> None:
         """Remove the cgroups `paths`, and their upper folders if nobody else is here."""
-        for path in paths:
+        for path in sorted(paths, reverse=True):
             _remove(path)
         if self._alone():
             for path in sorted({str(up) for p in paths for up in Path(p).parents}, reverse=True):

@@ -154,7 +154,8 @@ class Containerd:
 
     def ctr(self, *arguments: str) -> str:
         """What `ctr` prints. Raises PartFailedError with its stderr when it fails."""
-        argv = [str(self._ctr), "--address", str(self.socket), "--namespace", NAMESPACE, *arguments]
+        where = f"--address={self.socket} --connect-timeout=2s --namespace={NAMESPACE}"
+        argv = [str(self._ctr), *where.split(), *arguments]
         done = subprocess.run(
             argv, capture_output=True, text=True, timeout=_CTR_TIMEOUT_S, check=False
         )
@@ -184,8 +185,9 @@ class Containerd:
                 folder.rmdir()
 
     def _run(self, request: Request, kind: Kind) -> Container:
-        path = cgroups.fill(request.cgroup, uid=request.pod.uid, container_id=request.container_id)
-        self._cgroups.add(path)
+        placed = {"uid": request.pod.uid, "container_id": request.container_id}
+        path = cgroups.fill(request.cgroup, **placed)
+        self._cgroups |= cgroups.own(request.cgroup, **placed)
         annotations: dict[str, str] = {"io.kubernetes.cri.container-type": kind}
         if request.pod.uid in self._sandboxes:
             annotations["io.kubernetes.cri.sandbox-id"] = self._sandboxes[request.pod.uid]

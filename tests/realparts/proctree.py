@@ -50,6 +50,11 @@ def with_argument(*words: str) -> tuple[int, ...]:
     )
 
 
+def mounts() -> str:
+    """The mounts that this process sees, one a line."""
+    return (_PROC / "self" / "mountinfo").read_text()
+
+
 def _children(pid: int) -> list[int]:
     try:
         text = (_PROC / str(pid) / "task" / str(pid) / "children").read_text()

@@ -51,7 +51,7 @@ async def _ask(
         response_deserializer=pb.GetGpuPodsResponse.FromString,
     )
     try:
-        return await call(request, timeout=max(limit_s, 0.001))
+        response: pb.GetGpuPodsResponse = await call(request, timeout=max(limit_s, 0.001))
     except grpc.aio.AioRpcError as error:
         raise _explain(error, where, channels.at(address), limit_s) from None
     except asyncio.CancelledError:
@@ -62,6 +62,7 @@ async def _ask(
             f"the address {address} of node {where.node!r} went away while its agent was asked; "
             "try again"
         ) from None
+    return response
 
 
 def _explain(

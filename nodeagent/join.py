@@ -78,14 +78,21 @@ def _row(
         reason = process.reason or Unattributed.UNDETERMINED
         return Row(on_gpu, process, None, "", reason, process.detail)
     container = identification.containers.get(process.container)
-    if pods is None:
-        pod = container.pod if container else ""
-    else:
-        pod = pods.get(process.container, "")
+    pod = _pod_name(process.container, container, pods)
     if pod:
         return Row(on_gpu, process, container, pod, None, "")
     detail = _unknown_container(process.container, container)
     return Row(on_gpu, process, container, "", Unattributed.UNKNOWN_CONTAINER, detail)
+
+
+def _pod_name(
+    container_id: ContainerId,
+    container: RuntimeContainer | None,
+    pods: Mapping[ContainerId, str] | None,
+) -> str:
+    if pods is not None:
+        return pods.get(container_id, "")
+    return container.pod if container else ""
 
 
 def _never_identified(on_gpu: GpuProcess) -> IdentifiedProcess:

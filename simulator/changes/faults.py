@@ -1,0 +1,25 @@
+"""What an operator hopes never to see, switched on and off."""
+
+from __future__ import annotations
+
+from simulator.model import DriverFault, RuntimeFault, SimContainer, SimNode
+
+
+def set_driver_fault(node: SimNode, fault: DriverFault) -> None:
+    """Let the driver of ``node`` fail in this way, or be well again with NONE."""
+    node.driver_fault = fault
+
+
+def set_runtime_fault(node: SimNode, fault: RuntimeFault) -> None:
+    """Let the runtime of ``node`` fail in this way, or be well again with NONE."""
+    node.runtime_fault = fault
+
+
+def set_gpu_lost(node: SimNode, gpu: int, *, lost: bool = True) -> None:
+    """Let the GPU of index ``gpu`` fall off the bus, or come back."""
+    node.gpus[gpu].lost = lost
+
+
+def stick_shim(container: SimContainer, *, stuck: bool = True) -> None:
+    """Let the runtime hang whenever it is asked about ``container``."""
+    container.shim_stuck = stuck

@@ -15,7 +15,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from gpupods.addresses import HostPort
-from gpupods.errors import StatusError
+from gpupods.errors import REASON_METADATA, StatusError
 
 log = structlog.get_logger()
 
@@ -135,7 +135,8 @@ async def answer(context: grpc.aio.ServicerContext[Any, Any], work: Awaitable[T]
     try:
         return await work
     except StatusError as error:
-        await context.abort(error.code, error.message)
+        metadata = ((REASON_METADATA, error.reason.value),)
+        await context.abort(error.code, error.message, metadata)
     except (asyncio.CancelledError, grpc.aio.AbortError):
         raise
     except Exception as error:

@@ -36,7 +36,9 @@ lint: $(READY) build/googleapis ## style, types, layers, the protos, and that th
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/buf lint
-	$(BIN)/buf breaking --against protos/released.json --path protos/gpupods
+	$(BIN)/buf build --exclude-source-info -o build/protos.binpb
+	$(BIN)/buf breaking build/protos.binpb --path gpupods --exclude-imports \
+		--against protos/released.binpb
 	$(BIN)/python -m tests.stubs_match
 
 format: $(READY) ## lay out the code
@@ -53,8 +55,8 @@ lock: $(READY) ## pin the newest versions that pyproject.toml allows
 		pyproject.toml --group dev -c requirements/run.lock -o requirements/dev.lock
 
 released: $(READY) build/googleapis ## at a release: what `make lint` holds the protos against from now on
-	$(BIN)/buf build --path protos/gpupods --exclude-imports --exclude-source-info \
-		-o protos/released.json
+	$(BIN)/buf build --exclude-source-info -o build/protos.binpb
+	$(BIN)/buf build build/protos.binpb --path gpupods -o protos/released.binpb
 
 clean: ## remove the environment and all that was built
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

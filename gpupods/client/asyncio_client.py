@@ -1,0 +1,110 @@
+"""The client for asyncio: as the blocking one, with calls to await."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+import grpc
+
+from gpupods.client.answer import GpuPodsAnswer
+from gpupods.client.blocking_client import DEFAULT_TIMEOUT_S
+from gpupods.client.channel import channel_options, channel_target
+from gpupods.client.convert import answer_from, request_for
+from gpupods.client.errors import error_from
+from gpupods.v1alpha1 import gpupods_pb2 as pb
+from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
+
+
+class AsyncClient:
+    """Asks a controller which pods' processes are on which GPU, on an asyncio loop.
+
+    Made anywhere, used on one loop, whose tasks may share it::
+
+        async with AsyncClient("gpupods-controller.gpupods-system:8080") as client:
+            answer = await client.get_gpu_pods("team-a/train-0")
+
+    Args:
+        target: HOST:PORT, [IPV6]:PORT or unix:PATH of a controller, or of a node agent.
+        credentials: TLS, as grpc.ssl_channel_credentials makes it; None: plain text.
+
+    Raises:
+        ValueError: ``target`` is no address.
+    """
+
+    def __init__(self, target: str, *, credentials: grpc.ChannelCredentials | None = None) -> None:
+        self.target = channel_target(target)
+        self._credentials = credentials
+        self._channel: grpc.aio.Channel | None = None
+        self._closed = False
+
+    async def get_gpu_pods(
+        self,
+        pod: str,
+        *,
+        only_this_pod: bool = False,
+        max_age_s: float = 0.0,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> GpuPodsAnswer:
+        """Every GPU of the node that ``pod`` runs on; see `gpupods.Client.get_gpu_pods`.
+
+        Raises:
+            GpuPodsError: no answer; see `gpupods.client.errors` for its kinds.
+            ValueError: a number is out of range, or the client has been closed.
+        """
+        response = await self.get_gpu_pods_message(
+            pod, only_this_pod=only_this_pod, max_age_s=max_age_s, timeout_s=timeout_s
+        )
+        return answer_from(response)
+
+    async def get_gpu_pods_message(
+        self,
+        pod: str,
+        *,
+        only_this_pod: bool = False,
+        max_age_s: float = 0.0,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> pb.GetGpuPodsResponse:
+        """As `get_gpu_pods`, but the contract's own message, for those who pass it on."""
+        request = request_for(pod, only_this_pod=only_this_pod, max_age_s=max_age_s)
+        stub = pb_grpc.GpuPodsServiceStub(self._open_channel())
+        try:
+            return await stub.GetGpuPods(request, timeout=timeout_s)
+        except grpc.aio.AioRpcError as error:
+            raise error_from(
+                error.code(),
+                error.details(),
+                error.trailing_metadata(),
+                target=self.target,
+                timeout_s=timeout_s,
+            ) from error
+
+    def _open_channel(self) -> grpc.aio.Channel:
+        """The channel; made at the first call, since it belongs to the loop it is made on."""
+        if self._closed:
+            raise ValueError("this client has been closed")
+        if self._channel is None:
+            options = channel_options(self.target)
+            self._channel = (
+                grpc.aio.secure_channel(self.target, self._credentials, options)
+                if self._credentials is not None
+                else grpc.aio.insecure_channel(self.target, options)
+            )
+        return self._channel
+
+    async def close(self) -> None:
+        """Close the connection; running calls are cut off. Closing twice does nothing."""
+        self._closed = True
+        if self._channel is not None:
+            await self._channel.close(None)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from controller.cache.cluster import ClusterCache
 from controller.cache.records import PodRecord
 from gpupods.errors import (
+    Reason,
     StatusError,
     failed_precondition,
     invalid_argument,
@@ -57,7 +58,8 @@ def resolve(worker_id: str, cache: ClusterCache) -> ResolvedPod:
     if not pod.node:
         raise failed_precondition(
             f"pod {pod.ref} is not scheduled to a node yet (phase {pod.phase or 'unknown'}); "
-            f"kubectl describe pod -n {pod.namespace} {pod.name} tells why"
+            f"kubectl describe pod -n {pod.namespace} {pod.name} tells why",
+            Reason.POD_NOT_SCHEDULED,
         )
     return ResolvedPod(pod, pod.node, _addresses(pod, cache))
 
@@ -103,7 +105,8 @@ def _newest_of_one_name(name: str, pods: tuple[PodRecord, ...]) -> PodRecord:
     more = len(refs) - CANDIDATES_SHOWN
     and_more = f" and {more} more" if more > 0 else ""
     raise failed_precondition(
-        f"{len(refs)} pods are named {name!r}: {shown}{and_more}; ask for one by namespace/name"
+        f"{len(refs)} pods are named {name!r}: {shown}{and_more}; ask for one by namespace/name",
+        Reason.AMBIGUOUS_POD,
     )
 
 

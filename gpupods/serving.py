@@ -121,10 +121,10 @@ def _tolerant(handler: grpc.RpcMethodHandler[Any, Any]) -> grpc.RpcMethodHandler
                 f"the request ({len(request)} bytes) is not a valid message of this method; "
                 "a string in it may not be UTF-8",
             )
-        return await behave(request, context)  # type: ignore[arg-type, misc]
+        return await behave(request, context)
 
     return grpc.unary_unary_rpc_method_handler(
-        refuse_or_behave,  # type: ignore[arg-type]
+        refuse_or_behave,
         request_deserializer=decode_or_keep,
         response_serializer=handler.response_serializer,
     )

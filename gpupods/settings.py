@@ -61,12 +61,12 @@ def command_options(settings: type[Any], environment_prefix: str) -> list[click.
 def _option(field: dataclasses.Field[Any], hint: object, prefix: str) -> click.Option:
     flag = "--" + field.name.replace("_", "-")
     declaration = f"{flag}/--no-{flag[2:]}" if hint is bool else flag
-    default = field.default
+    default = field.default.value if isinstance(field.default, enum.Enum) else field.default
     return click.Option(
         [declaration, field.name],
         type=None if hint is bool else _click_type(hint),
         default=default,
-        show_default=str(default.value if isinstance(default, enum.Enum) else default) or "none",
+        show_default=str(default) or "none",
         envvar=prefix + field.name.upper(),
         show_envvar=True,
         help=field.metadata["help"],
@@ -135,7 +135,7 @@ def _version_option(program: str) -> click.Option:
 
 def _typed(hint: object, value: object) -> object:
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
-        return hint(value.value if isinstance(value, enum.Enum) else value)
+        return hint(value)
     return value
 
 

@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Final, Self
 import trustme
 import urllib3
 
+from tests.realparts import etcdload
 from tests.realparts.kubeapi import KubeApi
 from tests.realparts.processes import PartFailedError, Supervisor
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
+    from tests.realparts.objects import Json
     from tests.realparts.parts import Parts
     from tests.realparts.processes import Child
 
@@ -81,6 +84,16 @@ class Apiserver:
         """Stop and start the server, on the same port and with the same objects."""
         self.stop()
         self.start()
+
+    def load(self, objects: Iterable[Json]) -> int:
+        """Put many nodes and pods, status included, into the store; how many they were.
+
+        Restarts the server. See `etcdload` for what an object must have.
+        """
+        self.stop()
+        written = etcdload.load(self._etcd_url, objects)
+        self.start()
+        return written
 
     def close(self) -> None:
         """Stop both servers and remove their data."""

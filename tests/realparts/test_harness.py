@@ -17,7 +17,7 @@ from tests.realparts import cgroups, ocispec, proctree
 from tests.realparts.apiserver import Apiserver
 from tests.realparts.containerd import Containerd, Request
 from tests.realparts.grpcurl import Grpcurl, GrpcurlError
-from tests.realparts.objects import ContainerStatus, PodIdentity, node, pod
+from tests.realparts.objects import ContainerStatus, PodIdentity, node, pod, running
 from tests.realparts.processes import PartFailedError, Supervisor
 
 if TYPE_CHECKING:
@@ -61,6 +61,23 @@ def test_a_restarted_server_has_its_objects_and_its_address(apiserver: Apiserver
     kept = apiserver.api.get("/api/v1/namespaces/default/pods/kept")
     assert kept["metadata"]["uid"] == made["metadata"]["uid"]
     assert kept["status"]["containerStatuses"][0]["containerID"] == f"containerd://{'a' * 64}"
+
+
+def test_loaded_objects_are_like_those_made_through_the_api(apiserver: Apiserver) -> None:
+    status = running(ContainerStatus("main", "c" * 64))
+    many = (
+        {**pod("default", f"many-{n}", node_name="loaded"), "status": status} for n in range(60)
+    )
+    assert apiserver.load([node("loaded", "10.0.0.9"), *many]) == 61
+    listed = apiserver.api.get("/api/v1/pods?fieldSelector=spec.nodeName=loaded")["items"]
+    assert len({one["metadata"]["uid"] for one in listed}) == 60
+    assert {one["spec"]["dnsPolicy"] for one in listed} == {"ClusterFirst"}
+    changed = apiserver.api.set_containers("default", "many-7", ContainerStatus("main", "d" * 64))
+    assert changed["status"]["containerStatuses"][0]["containerID"] == f"containerd://{'d' * 64}"
+    apiserver.api.delete_pod("default", "many-8")
+    assert "many-8 " not in apiserver.kubectl("get", "pods")
+    moved = apiserver.api.set_addresses("loaded", "10.0.0.10", "fd00::1")
+    assert [one["address"] for one in moved["status"]["addresses"]][:2] == ["10.0.0.10", "fd00::1"]
 
 
 @pytest.mark.parametrize("shape", _SHAPES)

@@ -8,7 +8,7 @@ real GPU answers with "not supported" or "not available". `driver.FakeDriver` pu
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 from tests.fakedriver.faults import ALL_EVENT_TYPES, EventType, Fault
 
@@ -138,7 +138,7 @@ class Gpu:
     ecc: EccErrors | None = field(default_factory=EccErrors)
 
     @classmethod
-    def number(cls, index: int, *processes: Process, **changes: object) -> Self:
+    def number(cls, index: int, *processes: Process, **changes: Any) -> Self:
         """The GPU of that index: its UUID, PCI address and minor number follow from it."""
         plain = cls(
             uuid=f"GPU-{index:08x}-0000-4000-8000-{index:012x}",
@@ -148,7 +148,7 @@ class Gpu:
             board_id=(0x10 + index) << 8,
             processes=processes,
         )
-        return replace(plain, **changes)  # type: ignore[arg-type]
+        return replace(plain, **changes)
 
 
 @dataclass(frozen=True)
@@ -176,10 +176,10 @@ class Scenario:
                 return candidate
         raise KeyError(uuid)
 
-    def with_gpu(self, uuid: str, change: Callable[[Gpu], Gpu] | None = None, **to: object) -> Self:
+    def with_gpu(self, uuid: str, change: Callable[[Gpu], Gpu] | None = None, **to: Any) -> Self:
         """With one GPU changed: by a function of it, or by the fields given."""
         new = change(self.gpu(uuid)) if change else self.gpu(uuid)
-        new = replace(new, **to)  # type: ignore[arg-type]
+        new = replace(new, **to)
         return replace(self, gpus=tuple(new if old.uuid == uuid else old for old in self.gpus))
 
     def with_faults(self, *faults: Fault) -> Self:

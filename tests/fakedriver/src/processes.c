@@ -50,7 +50,12 @@ static void put(nvmlProcessInfo_v2_t *infos, unsigned int room, unsigned int at,
         infos[at] = info;
         return;
     }
-    WideProcessInfo entry = {.info = info, .protected_memory = 0};
+    WideProcessInfo entry;
+    memset(&entry, 0, sizeof entry); /* its gaps are read as numbers */
+    entry.info.pid = info.pid;
+    entry.info.usedGpuMemory = info.usedGpuMemory;
+    entry.info.gpuInstanceId = info.gpuInstanceId;
+    entry.info.computeInstanceId = info.computeInstanceId;
     size_t end = room * sizeof *infos, start = at * sizeof entry;
     if (start < end)
         memcpy((char *)infos + start, &entry,

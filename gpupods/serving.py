@@ -106,7 +106,8 @@ class TolerantRegistry:
 def _tolerant(handler: grpc.RpcMethodHandler[Any, Any]) -> grpc.RpcMethodHandler[Any, Any]:
     if handler.unary_unary is None or handler.request_deserializer is None:
         return handler
-    decode, behave = handler.request_deserializer, handler.unary_unary
+    decode = handler.request_deserializer
+    behave: Any = handler.unary_unary
 
     def decode_or_keep(data: bytes) -> object:
         try:

@@ -1,0 +1,115 @@
+"""The agent's end of one child process that talks to the driver (`nodeagent.gpus.worker`).
+
+Starts it, asks it, kills it. When to do which is `nodeagent.gpus.driver`'s to decide.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections import deque
+from collections.abc import Mapping
+
+import msgspec
+
+from nodeagent.gpus import wire
+from nodeagent.gpus.sample import GpuSample
+
+_DECODER = msgspec.json.Decoder(GpuSample)
+_LAST_WORDS = 5
+
+
+class ChildDiedError(Exception):
+    """The child has ended without an answer; the message says how, as far as it is known."""
+
+
+class Child:
+    """One child process. Ask it one thing at a time."""
+
+    def __init__(self, process: Process) -> None:
+        if process.stdin is None or process.stdout is None or process.stderr is None:
+            raise ValueError("a child is talked to through pipes")
+        self._process = process
+        self._requests = process.stdin
+        self._replies = process.stdout
+        self._last_words: deque[str] = deque(maxlen=_LAST_WORDS)
+        self._listening = asyncio.create_task(self._listen(process.stderr))
+
+    @classmethod
+    async def start(cls, environment: Mapping[str, str]) -> Child:
+        """Start one, with ``environment`` added to the agent's own.
+
+        Raises:
+            OSError: The machine has no room for another process.
+        """
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "nodeagent.gpus.worker", str(os.getpid())),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env={**os.environ, **environment},
+        )
+        return cls(process)
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not been seen to end."""
+        return self._process.returncode is None
+
+    async def ask(self, limit_s: float) -> GpuSample:
+        """Have it take a sample.
+
+        Raises:
+            TimeoutError: No answer within ``limit_s`` seconds. It must not be asked again.
+            ChildDiedError: It has ended, or does not speak as it should.
+        """
+        try:
+            async with asyncio.timeout(limit_s):
+                self._requests.write(wire.frame(wire.SAMPLE))
+                return _DECODER.decode(await self._frame())
+        except (asyncio.IncompleteReadError, ConnectionError) as error:
+            raise ChildDiedError(await self._how_it_ended()) from error
+        except msgspec.DecodeError as error:
+            raise ChildDiedError(f"its answer makes no sense: {error}") from error
+
+    def kill(self) -> None:
+        """End it now. One that the kernel holds in a call of the driver ends when that returns."""
+        if self.alive:
+            self._process.kill()
+        self._requests.close()
+
+    async def ended(self) -> None:
+        """Wait until it has ended and been reaped."""
+        await self._process.wait()
+        self._listening.cancel()
+
+    async def _frame(self) -> bytes:
+        (length,) = wire.LENGTH.unpack(await self._replies.readexactly(wire.LENGTH.size))
+        if length > wire.LONGEST:
+            raise ChildDiedError(f"it announces an answer of {length} bytes")
+        return await self._replies.readexactly(length)
+
+    async def _listen(self, stderr: asyncio.StreamReader) -> None:
+        while line := await stderr.readline():
+            self._last_words.append(line.decode(errors="replace").strip())
+
+    async def _how_it_ended(self) -> str:
+        """Its pipe is closed: it is ending, or has ended."""
+        try:
+            async with asyncio.timeout(1.0):
+                code = await self._process.wait()
+                await self._listening
+        except TimeoutError:
+            return "it has closed its pipe"
+        said = f": {self._last_words[-1]}" if self._last_words else ""
+        if code < 0:
+            return f"ended by {signal.Signals(-code).name}{said}"
+        return f"ended with exit code {code}{said}"

@@ -52,16 +52,16 @@ def header_folder() -> Path:
     raise BuildError(f"nvml.h was not found: install the package {HEADER_PACKAGE}")
 
 
-def cache_folder(variant: Variant, extra_flags: tuple[str, ...] = ()) -> Path:
+def cache_folder(variant: Variant) -> Path:
     """Where the library of these sources, header and flags lies once it has been built."""
-    digest = hashlib.sha256(repr((variant.value, FLAGS, extra_flags)).encode())
+    digest = hashlib.sha256(repr((variant.value, FLAGS)).encode())
     for file in sorted([*SOURCES.iterdir(), header_folder() / "nvml.h"]):
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return root / "gpupods" / "fakedriver" / digest.hexdigest()[:16]
 
 
-def compile_into(folder: Path, variant: Variant, extra_flags: tuple[str, ...] = ()) -> None:
+def compile_into(folder: Path, variant: Variant) -> None:
     """Compiles into the folder; it is made if need be.
 
     Raises:
@@ -75,7 +75,7 @@ def compile_into(folder: Path, variant: Variant, extra_flags: tuple[str, ...] = 
     sources = [str(source) for source in sorted(SOURCES.glob("*.c"))]
     result = subprocess.run(
         [
-            *(compiler, *FLAGS, *variant_flags, *extra_flags),
+            *(compiler, *FLAGS, *variant_flags),
             *("-isystem", str(header_folder()), "-o", str(folder / LIBRARY), *sources),
         ],
         capture_output=True,
@@ -87,7 +87,7 @@ def compile_into(folder: Path, variant: Variant, extra_flags: tuple[str, ...] = 
         raise BuildError(f"gcc could not build {LIBRARY}:\n{result.stderr}")
 
 
-def build(variant: Variant = Variant.CURRENT, extra_flags: tuple[str, ...] = ()) -> Path:
+def build(variant: Variant = Variant.CURRENT) -> Path:
     """The folder of the built library, built now if it is not there yet.
 
     Safe when several processes build at once: each builds apart, and the first one in stays.
@@ -95,13 +95,13 @@ def build(variant: Variant = Variant.CURRENT, extra_flags: tuple[str, ...] = ())
     Raises:
         BuildError: See `compile_into`.
     """
-    folder = cache_folder(variant, extra_flags)
+    folder = cache_folder(variant)
     if (folder / LIBRARY).exists():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="building-") as workshop:
         built = Path(workshop) / "lib"
-        compile_into(built, variant, extra_flags)
+        compile_into(built, variant)
         try:
             built.rename(folder)
         except OSError:

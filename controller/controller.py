@@ -1,0 +1,129 @@
+"""A controller from its access to the API server up: caches, channels, gRPC and HTTP.
+
+`__main__` and the simulator both run it; settings decide which cluster it follows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import grpc
+import structlog
+
+from controller.cache.cluster import ClusterCache
+from controller.cache.informers import Informers
+from controller.channels import CHANNEL_OPTIONS, NodeChannels, agent_target
+from controller.http.server import HttpServer
+from controller.kube.access import KubeAccess
+from controller.kube.status import ReflectorStatus
+from controller.service import ClusterGpuPods
+from controller.settings import ControllerSettings
+from gpupods.addresses import HostPort
+from gpupods.serving import GrpcServer
+from gpupods.v1alpha1 import gpupods_pb2 as pb
+from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
+
+log = structlog.get_logger()
+
+SERVICE = pb.DESCRIPTOR.services_by_name["GpuPodsService"]
+
+STALE_AFTER_S = 10.0
+"""A watch that is renewed is away for a moment; longer than this is worth telling a caller."""
+
+FOREVER_S = 10 * 365 * 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerAddresses:
+    """Where a controller listens, with the ports that were found if 0 was asked for."""
+
+    grpc: HostPort
+    http: HostPort
+
+
+class Controller:
+    """Follows one cluster and answers for it."""
+
+    def __init__(self, settings: ControllerSettings, access: KubeAccess) -> None:
+        self._settings = settings
+        self.cache = ClusterCache()
+        self.informers = Informers(access, self.cache)
+        self._channels = NodeChannels(self.cache, settings.agent_port)
+        self._grpc = GrpcServer([SERVICE.full_name])
+        self._own_channel: grpc.aio.Channel | None = None
+        self._http: HttpServer | None = None
+        self._ready_task: asyncio.Task[None] | None = None
+
+    async def start(self) -> ControllerAddresses:
+        """Listen, and begin to follow the cluster; ready once its pods and nodes are known.
+
+        Raises:
+            OSError: an address cannot be listened on; nothing is left running then.
+        """
+        try:
+            return await self._start()
+        except OSError:
+            await self.stop()
+            raise
+
+    async def _start(self) -> ControllerAddresses:
+        service = ClusterGpuPods(
+            cache=self.cache,
+            channels=self._channels,
+            staleness=lambda: staleness(self.informers.status(), time.time()),
+            request_limit_s=self._settings.request_limit,
+        )
+        pb_grpc.add_GpuPodsServiceServicer_to_server(service, self._grpc.registry)
+        grpc_at = await self._grpc.start(self._settings.grpc_listen)
+        self._own_channel = grpc.aio.insecure_channel(own_target(grpc_at), options=CHANNEL_OPTIONS)
+        self._http = HttpServer(
+            [SERVICE], self._own_channel, self._settings.request_limit, self.ready
+        )
+        http_at = await self._http.start(self._settings.http_listen)
+        await self.informers.start()
+        self._ready_task = asyncio.create_task(self._serve_when_synced())
+        log.info("controller listens", grpc=str(grpc_at), http=str(http_at))
+        return ControllerAddresses(grpc_at, http_at)
+
+    def ready(self) -> tuple[bool, str]:
+        """Whether pods and nodes are known, and if not, why."""
+        return self.cache.synced, self.cache.why_not_synced()
+
+    async def _serve_when_synced(self) -> None:
+        await self.informers.wait_synced(FOREVER_S)
+        await self._grpc.set_serving(serving=True)
+        log.info("ready", pods=self.cache.pod_count(), nodes=self.cache.node_count())
+
+    async def stop(self) -> None:
+        """Let running calls end within the grace that is set, then close everything."""
+        if self._ready_task is not None:
+            self._ready_task.cancel()
+        if self._http is not None:
+            await self._http.stop(self._settings.stop_grace)
+        await self._grpc.stop(self._settings.stop_grace)
+        if self._own_channel is not None:
+            await self._own_channel.close(None)
+        await self._channels.close()
+        await self.informers.stop()
+        log.info("controller stopped")
+
+
+def own_target(listening: HostPort) -> str:
+    """How a server reaches itself: over loopback if it listens on every address."""
+    host = "127.0.0.1" if listening.host in {"::", "0.0.0.0"} else listening.host
+    return agent_target(host, listening.port)
+
+
+def staleness(reflectors: Sequence[ReflectorStatus], now: float) -> str:
+    """Since when changes of the cluster may have been missed and why; "" if none were."""
+    late = [
+        f"{reflector.kind} as of {now - reflector.stale_since:.0f} s ago ({reflector.last_error})"
+        for reflector in reflectors
+        if reflector.stale_since is not None and now - reflector.stale_since > STALE_AFTER_S
+    ]
+    if not late:
+        return ""
+    return f"the API server is not followed at present: {', '.join(late)}"

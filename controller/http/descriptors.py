@@ -1,0 +1,33 @@
+"""What is asked of protobuf descriptors in more than one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import cast
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+
+
+def type_of(message: Message) -> Descriptor:
+    """The message's type. protobuf's stubs allow for another class of the same shape."""
+    return cast("Descriptor", message.DESCRIPTOR)
+
+
+def map_entry(field: FieldDescriptor) -> Mapping[str, FieldDescriptor] | None:
+    """A map's fields "key" and "value"; None for any other field."""
+    entry = field.message_type
+    if entry is None or not entry.GetOptions().map_entry:
+        return None
+    return entry.fields_by_name
+
+
+def field_named(descriptor: Descriptor, name: str) -> FieldDescriptor | None:
+    """The field with this proto name, or else this JSON name."""
+    return descriptor.fields_by_name.get(name) or _by_json_name(descriptor).get(name)
+
+
+@cache
+def _by_json_name(descriptor: Descriptor) -> Mapping[str, FieldDescriptor]:
+    return {field.json_name: field for field in descriptor.fields}

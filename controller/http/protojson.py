@@ -1,0 +1,215 @@
+"""Messages to JSON bytes as grpc-gateway writes them: protojson with unpopulated fields emitted.
+
+64-bit integers are strings, enums are names, bytes are base64, an unset message field is null,
+an unset member of a oneof (and an unset `optional` field) is left out. Each message type is
+looked at once: one C call then fetches all its fields, and only those whose Python value is not
+yet its JSON value are touched again. The types of google.protobuf are in `well_known`.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import operator
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+from google.protobuf.message import Message
+
+from controller.http import well_known
+from controller.http.descriptors import map_entry, type_of
+
+Convert = Callable[[Any], Any]
+"""A field's Python value (or a message) -> what msgspec writes as its JSON."""
+
+_NULL_VALUE = "google.protobuf.NullValue"
+_FLOAT32_DIGITS = range(6, 9)
+
+_encode = msgspec.json.Encoder().encode
+_converters: dict[Descriptor, Convert] = {}
+
+
+def to_json(message: Message) -> bytes:
+    """``message`` as UTF-8 JSON.
+
+    Raises:
+        ValueError: it holds what JSON cannot show, such as a Timestamp after the year 9999.
+    """
+    return _encode(converter(type_of(message))(message))
+
+
+def field_to_json(message: Message, name: str) -> bytes:
+    """One field of ``message`` as JSON, for a method with ``response_body``."""
+    field = type_of(message).fields_by_name[name]
+    if field.has_presence and not message.HasField(name):
+        return b"null"
+    return _encode(_any_cardinality(field)(getattr(message, name)))
+
+
+def result_line(message: Message) -> bytes:
+    """One message of a stream: ``{"result": ...}`` and a newline."""
+    return _encode({"result": converter(type_of(message))(message)}) + b"\n"
+
+
+def converter(descriptor: Descriptor) -> Convert:
+    """The conversion for messages of this type, made on first use."""
+    known = _converters.get(descriptor)
+    if known is None:
+        # A message may hold its own type: whoever asks meanwhile gets one that looks again.
+        _converters[descriptor] = lambda message: converter(descriptor)(message)  # noqa: PLW0108
+        known = _well_known(descriptor) or _plain_message(descriptor)
+        _converters[descriptor] = known
+    return known
+
+
+def _well_known(descriptor: Descriptor) -> Convert | None:
+    if descriptor.full_name in well_known.WRAPPERS:
+        change = _singular(descriptor.fields_by_name["value"])
+        return lambda message: change(message.value)
+    if descriptor.full_name == well_known.ANY:
+        return _any
+    return well_known.TO_JSON.get(descriptor.full_name)
+
+
+def _any(message: Any) -> dict[str, object]:
+    if not message.type_url and not message.value:
+        return {}
+    inner = well_known.unpack(message)
+    shown = converter(type_of(inner))(inner)
+    if well_known.has_own_form(type_of(inner)):
+        return {"@type": message.type_url, "value": shown}
+    return {"@type": message.type_url, **shown}
+
+
+def _plain_message(descriptor: Descriptor) -> Convert:
+    always = [field for field in descriptor.fields if field.containing_oneof is None]
+    names = tuple(field.json_name for field in always)
+    fetch = _fetch(tuple(field.name for field in always))
+    changes = []
+    nullable = []
+    for index, field in enumerate(always):
+        change = _any_cardinality(field)
+        if field.has_presence:
+            nullable.append((index, field.name, change))
+        elif change is not _as_it_is:
+            changes.append((index, change))
+    optional = [
+        (field.name, field.json_name, _any_cardinality(field))
+        for field in descriptor.fields
+        if field.containing_oneof is not None
+    ]
+
+    if not (changes or nullable or optional):
+        return lambda message: dict(zip(names, fetch(message), strict=True))
+
+    def convert(message: Any) -> dict[str, object]:
+        values = list(fetch(message))
+        for index, change in changes:
+            values[index] = change(values[index])
+        has = message.HasField
+        for index, name, change in nullable:
+            values[index] = change(values[index]) if has(name) else None
+        shown = dict(zip(names, values, strict=True))
+        for name, json_name, change in optional:
+            if has(name):
+                shown[json_name] = change(getattr(message, name))
+        return shown
+
+    return convert
+
+
+def _fetch(names: tuple[str, ...]) -> Callable[[Any], tuple[object, ...]]:
+    """All fields' values at once. attrgetter gives no tuple for fewer than two."""
+    if not names:
+        return lambda _message: ()
+    if len(names) == 1:
+        only = operator.attrgetter(names[0])
+        return lambda message: (only(message),)
+    return operator.attrgetter(*names)
+
+
+def _any_cardinality(field: FieldDescriptor) -> Convert:
+    if not field.is_repeated:
+        return _singular(field)
+    entry = map_entry(field)
+    if entry is not None:
+        return _map(entry)
+    change = _singular(field)
+    if change is _as_it_is:
+        return list
+    return lambda items: [change(item) for item in items]
+
+
+def _map(entry: Mapping[str, FieldDescriptor]) -> Convert:
+    """An object whose keys are sorted as the key's own type sorts, then written as strings."""
+    key_type = entry["key"].type
+    change = _singular(entry["value"])
+    if key_type == FieldDescriptor.TYPE_STRING:
+        return lambda entries: {key: change(entries[key]) for key in sorted(entries)}
+    write_key = _boolean_key if key_type == FieldDescriptor.TYPE_BOOL else str
+    return lambda entries: {write_key(key): change(entries[key]) for key in sorted(entries)}
+
+
+def _singular(field: FieldDescriptor) -> Convert:
+    if field.message_type is not None:
+        return converter(field.message_type)
+    if field.enum_type is not None:
+        return _enum(field.enum_type)
+    return _CHANGED_SCALARS.get(field.type, _as_it_is)
+
+
+def _enum(enum: EnumDescriptor) -> Convert:
+    if enum.full_name == _NULL_VALUE:
+        return lambda _number: None
+    # The first name of a number is the one that is written; a number without a name stays one.
+    names: Mapping[int, str] = {value.number: value.name for value in reversed(enum.values)}
+    get = names.get
+    return lambda number: get(number, number)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _boolean_key(key: bool) -> str:  # noqa: FBT001 - a map's key
+    return "true" if key else "false"
+
+
+def _base64(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
+def _double(value: float) -> float | str:
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _float(value: float) -> float | str:
+    """As `_double`, in the fewest digits that give the same 32-bit number back."""
+    if not math.isfinite(value):
+        return _double(value)
+    for digits in _FLOAT32_DIGITS:
+        shortest = float(f"{value:.{digits}g}")
+        if abs(shortest) <= _FLOAT32_MAX and struct.unpack("f", struct.pack("f", shortest)) == (
+            value,
+        ):
+            return shortest
+    return float(f"{value:.9g}")
+
+
+_FLOAT32_MAX: float = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
+
+_CHANGED_SCALARS: Mapping[int, Convert] = {
+    FieldDescriptor.TYPE_INT64: str,
+    FieldDescriptor.TYPE_UINT64: str,
+    FieldDescriptor.TYPE_SINT64: str,
+    FieldDescriptor.TYPE_FIXED64: str,
+    FieldDescriptor.TYPE_SFIXED64: str,
+    FieldDescriptor.TYPE_DOUBLE: _double,
+    FieldDescriptor.TYPE_FLOAT: _float,
+    FieldDescriptor.TYPE_BYTES: _base64,
+}

@@ -44,7 +44,7 @@ class Apiserver:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._supervisor = Supervisor("apiserver")
+        self._supervisor = Supervisor()
         self._folder = self._supervisor.folder
         self._etcd_url = f"http://{_LOOPBACK}:{_free_port()}"
         self._port = _free_port()

@@ -6,11 +6,11 @@ The shapes are templates: {uid} is the pod's uid, {uid_} the same with _ for -,
 
 from __future__ import annotations
 
-import fcntl
 from pathlib import Path
-from typing import IO, Final
+from typing import TYPE_CHECKING, Final
 
-from tests.realparts.gobuild import cache_folder
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 BURSTABLE: Final = "/kubepods/burstable/pod{uid}/{id}"
 BEST_EFFORT: Final = "/kubepods/besteffort/pod{uid}/{id}"
@@ -58,34 +58,17 @@ def exists(path: str) -> bool:
     return bool(_folders(path))
 
 
-class SharedFolders:
-    """The upper folders of the paths (/kubepods/burstable), which runs have in common.
+def remove(paths: Iterable[str], *, shared: bool) -> None:
+    """Remove the cgroups `paths`, inner ones first, as far as they are empty.
 
-    Every run holds a lock on them; the last one removes those that are empty. A
-    cgroup of a running pod is never empty, so that a kubelet here loses nothing.
+    With `shared` also their upper folders (/kubepods/burstable), which runs have in
+    common. A cgroup that has a pod is never empty: a kubelet here loses nothing.
     """
-
-    def __init__(self) -> None:
-        lock = cache_folder() / "cgroups.lock"
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        self._lock: IO[bytes] = lock.open("ab")
-        fcntl.flock(self._lock, fcntl.LOCK_SH)
-
-    def release(self, paths: frozenset[str]) -> None:
-        """Remove the cgroups `paths`, and their upper folders if nobody else is here."""
-        for path in sorted(paths, reverse=True):
-            _remove(path)
-        if self._alone():
-            for path in sorted({str(up) for p in paths for up in Path(p).parents}, reverse=True):
-                _remove(path)
-        self._lock.close()
-
-    def _alone(self) -> bool:
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+    ours = set(paths)
+    if shared:
+        ours |= {str(upper) for path in ours for upper in Path(path).parents}
+    for path in sorted(ours, reverse=True):
+        _remove(path)
 
 
 def _remove(path: str) -> None:

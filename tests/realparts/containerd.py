@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
-from tests.realparts import cgroups, ocispec, proctree
+from tests.realparts import cgroups, ocispec, proctree, remains
 from tests.realparts.processes import PartFailedError, Supervisor, wait_until
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ Kind = Literal["container", "sandbox"]
 
 NAMESPACE = "k8s.io"
 _CTR_TIMEOUT_S = 60
-_SHIM_SOCKETS = (Path("/run/containerd/s"), Path("/run/containerd"))
 
 
 @dataclass(frozen=True)
@@ -67,14 +66,14 @@ class Containerd:
         # containerd looks for its shim, and the shim for runc, on PATH.
         shim = binaries or parts.containerd_shim.parent
         self._path = os.pathsep.join([str(shim), str(parts.runc.parent), os.environ["PATH"]])
-        self._supervisor = Supervisor("containerd")
+        self._supervisor = Supervisor()
         self._folder = self._supervisor.folder
         self._rootfs = self._folder / "rootfs"
-        self._shared_cgroups = cgroups.SharedFolders()
-        self._cgroups: set[str] = set()
         self._sandboxes: dict[str, str] = {}
         self._daemon: Child | None = None
         self.socket = self._folder / "containerd.sock"
+        # Told before there are any, so that no other run removes what they share.
+        remains.note_cgroups(self._folder, ())
         ocispec.make_rootfs(self._rootfs, parts.busybox)
         _write_configuration(self._folder, self.socket)
 
@@ -108,6 +107,13 @@ class Containerd:
         """Stop and start the daemon; it finds its containers again."""
         self.stop()
         self.start()
+
+    @property
+    def pid(self) -> int:
+        """The running daemon's pid."""
+        if self._daemon is None:
+            raise PartFailedError("containerd is stopped: start() it first")
+        return self._daemon.pid
 
     def run_sandbox(self, pod: PodIdentity, *, cgroup: str = cgroups.BURSTABLE) -> Container:
         """Run the pause container of `pod`. Containers run later for it share its shim."""
@@ -168,26 +174,12 @@ class Containerd:
 
         Asks the daemon nothing, so that it works on one that is stuck, stopped or broken.
         """
-        self.stop()
-        for path in self._cgroups:
-            _kill_processes(path)
-        _kill(self._shims())
-        self._remove_shim_sockets()
         self._supervisor.close()
-        self._shared_cgroups.release(frozenset(self._cgroups))
-
-    def _remove_shim_sockets(self) -> None:
-        """Shims listen outside of every folder that containerd can be told to use."""
-        for address in self._folder.rglob("address"):
-            Path(address.read_text().removeprefix("unix://")).unlink(missing_ok=True)
-        for folder in _SHIM_SOCKETS:
-            if folder.is_dir() and not any(folder.iterdir()):
-                folder.rmdir()
 
     def _run(self, request: Request, kind: Kind) -> Container:
         placed = {"uid": request.pod.uid, "container_id": request.container_id}
         path = cgroups.fill(request.cgroup, **placed)
-        self._cgroups |= cgroups.own(request.cgroup, **placed)
+        remains.note_cgroups(self._folder, cgroups.own(request.cgroup, **placed))
         annotations: dict[str, str] = {"io.kubernetes.cri.container-type": kind}
         if request.pod.uid in self._sandboxes:
             annotations["io.kubernetes.cri.sandbox-id"] = self._sandboxes[request.pod.uid]
@@ -265,19 +257,3 @@ disabled_plugins = ["io.containerd.grpc.v1.cri"]
 [plugins."io.containerd.internal.v1.opt"]
   path = "{folder}/opt"
 """)
-
-
-def _kill_processes(cgroup: str) -> None:
-    def gone() -> bool:
-        _kill(tuple(cgroups.processes(cgroup)))
-        return not cgroups.processes(cgroup)
-
-    wait_until(gone, what=f"the processes of {cgroup} to end")
-
-
-def _kill(pids: tuple[int, ...]) -> None:
-    for pid in pids:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue

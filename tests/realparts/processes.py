@@ -1,29 +1,28 @@
 """Run the programs of the real parts as children, and leave none behind.
 
 Each child has a process group and a log file of its own. It is ready when a
-condition holds, not after a pause. What a child itself leaves in the system
-(mounts, cgroups, shims) is for the module that knows the program.
+condition holds, not after a pause. What else a run leaves (cgroups, shims) is removed
+by `remains`.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
+
+from tests.realparts import remains
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
 _POLL_S = 0.01
 _LOG_TAIL_LINES = 30
-_LONGEST_FOLDER = 60
 
 
 class PartFailedError(RuntimeError):
@@ -54,14 +53,8 @@ class Supervisor:
     another reason closes it too.
     """
 
-    def __init__(self, name: str) -> None:
-        # Short, because unix sockets in it may have 107 characters at most.
-        self.folder = Path(tempfile.mkdtemp(prefix=f"gpupods-{name}-"))
-        if len(str(self.folder)) > _LONGEST_FOLDER:
-            self.folder.rmdir()
-            raise PartFailedError(
-                f"{self.folder} is too long for the sockets in it: set TMPDIR to a short path"
-            )
+    def __init__(self) -> None:
+        self.folder = remains.make_folder()
         self._children: list[Child] = []
         atexit.register(self.close)
 
@@ -97,6 +90,7 @@ class Supervisor:
             )
         child = Child(name, process, log)
         self._children.append(child)
+        remains.note_child(self.folder, child.pid)
         try:
             wait_until(
                 lambda: _ended(child) or ready(), what=f"{name} to be ready", deadline_s=deadline_s
@@ -123,11 +117,12 @@ class Supervisor:
             self._children.remove(child)
 
     def close(self) -> None:
-        """Stop all children, the last one started first, and remove the folder."""
+        """Stop all children, the last one started first, and remove what the run has made."""
         atexit.unregister(self.close)
         for child in reversed(self._children[:]):
             self.stop(child)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.folder.exists():
+            remains.clear(self.folder)
 
 
 def wait_until(condition: Callable[[], bool], *, what: str, deadline_s: float = 30.0) -> None:

@@ -19,19 +19,15 @@ def descendants(pid: int) -> tuple[int, ...]:
 
 
 def parent(pid: int) -> int:
-    """The parent's pid. Raises FileNotFoundError when the process is gone."""
-    stat = (_PROC / str(pid) / "stat").read_text()
-    # The name in parentheses may itself hold spaces and parentheses.
-    return int(stat.rpartition(")")[2].split()[1])
+    """The parent's pid; 0 when the process is gone."""
+    fields = _stat(pid)
+    return int(fields[1]) if fields else 0
 
 
 def alive(pid: int) -> bool:
     """Whether the process exists and is not a zombie."""
-    try:
-        stat = (_PROC / str(pid) / "stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return stat.rpartition(")")[2].split()[0] not in {"Z", "X"}
+    fields = _stat(pid)
+    return bool(fields) and fields[0] not in {"Z", "X"}
 
 
 def cgroup_paths(pid: int) -> frozenset[str]:
@@ -50,9 +46,16 @@ def with_argument(*words: str) -> tuple[int, ...]:
     )
 
 
-def mounts() -> str:
-    """The mounts that this process sees, one a line."""
-    return (_PROC / "self" / "mountinfo").read_text()
+def mount_points() -> list[str]:
+    """Where this process sees something mounted, in the order of mounting."""
+    lines = (_PROC / "self" / "mountinfo").read_text().splitlines()
+    return [line.split()[4] for line in lines]
+
+
+def start_time(pid: int) -> int | None:
+    """When the process started, in clock ticks since boot; None when it is gone."""
+    fields = _stat(pid)
+    return int(fields[19]) if fields else None
 
 
 def _children(pid: int) -> list[int]:
@@ -68,3 +71,13 @@ def _arguments(entry: Path) -> list[str]:
         return (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
     except (FileNotFoundError, ProcessLookupError):
         return []
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc/<pid>/stat from the third (state) on; none when it is gone."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    # The name in parentheses may itself hold spaces and parentheses.
+    return text.rpartition(")")[2].split()

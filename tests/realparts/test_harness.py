@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import uuid
 from concurrent import futures
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import grpc
@@ -139,7 +143,7 @@ def test_nothing_is_left_of_containerd(real_parts: Parts) -> None:
     assert not any(proctree.alive(pid) for container in ran for pid in container.pids)
     assert not any(map(proctree.alive, proctree.with_argument("-address", str(daemon.socket))))
     assert not cgroups.exists(f"/kubepods/burstable/pod{owner.uid}")
-    assert str(folder) not in proctree.mounts()
+    assert not any(str(folder) in point for point in proctree.mount_points())
 
 
 def test_nothing_is_left_of_a_server_when_a_test_raises(real_parts: Parts) -> None:
@@ -155,9 +159,40 @@ def test_nothing_is_left_of_a_server_when_a_test_raises(real_parts: Parts) -> No
     assert not proctree.alive(pids[0])
 
 
+_RUN_UNTIL_STOPPED = """
+import json, signal
+from tests.realparts import parts
+from tests.realparts.containerd import Containerd
+from tests.realparts.objects import PodIdentity
+with Containerd(parts.ensure()) as daemon:
+    container = daemon.run_container(PodIdentity("team", "train", "stopped-by-a-signal"), "main")
+    print(json.dumps([str(daemon.socket.parent), container.cgroup, *container.pids]), flush=True)
+    signal.pause()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_of_a_run_that_a_signal_ends(
+    real_parts: Parts, number: signal.Signals
+) -> None:
+    run = subprocess.Popen([sys.executable, "-c", _RUN_UNTIL_STOPPED], stdout=subprocess.PIPE)
+    assert run.stdout is not None
+    folder, cgroup, *pids = json.loads(run.stdout.readline())
+    assert cgroups.processes(cgroup) == set(pids)
+    run.send_signal(number)
+    run.communicate(timeout=60)
+    if number == signal.SIGKILL:
+        # Nobody could clear away then: the next run does.
+        assert all(map(proctree.alive, pids))
+        Supervisor().close()
+    assert not Path(folder).exists()
+    assert not any(map(proctree.alive, pids))
+    assert not cgroups.exists(str(Path(cgroup).parent))
+
+
 def test_a_part_that_fails_to_start_shows_its_log() -> None:
     with (
-        Supervisor("failing") as supervisor,
+        Supervisor() as supervisor,
         pytest.raises(PartFailedError, match=r"(?s)ended with 3 at its start.*no such flag"),
     ):
         supervisor.start("part", ["sh", "-c", "echo no such flag; exit 3"], ready=lambda: False)

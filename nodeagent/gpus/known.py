@@ -32,15 +32,19 @@ class KnownGpus:
         self._driver_indexes: dict[GpuUuid, int] = {}
 
     def recognise(self, sample: GpuSample) -> GpuSample:
-        """``sample`` with each GPU under its first index, and those that left among the missing."""
+        """``sample`` with each GPU under its first index, and with those that have left.
+
+        A GPU seen before that the driver cannot reach or no longer lists stays, without what
+        changes, and is among the missing by its UUID.
+        """
         present = [self._settle(gpu) for gpu in sample.gpus]
         here = {gpu.uuid for gpu in present}
-        left = [known for uuid, known in self._gpus.items() if uuid not in here]
+        left = [identity_only(gpu) for uuid, gpu in self._gpus.items() if uuid not in here]
         if not left and all(a is b for a, b in zip(present, sample.gpus, strict=True)):
             return sample
         return replace(
             sample,
-            gpus=tuple(sorted(present, key=lambda gpu: gpu.index)),
+            gpus=tuple(sorted([*present, *left], key=lambda gpu: gpu.index)),
             missing=self._miss(sample.missing, left),
         )
 
@@ -71,15 +75,18 @@ class KnownGpus:
 
 
 def _named(entry: Missing, gpu: Gpu) -> Missing:
-    was = f"it was {gpu.uuid} ({gpu.name}) at {gpu.pci_address}"
-    return Missing(MissingKind.GPU, f"gpu {gpu.index}", f"{entry.reason}; {was}")
+    return Missing(MissingKind.GPU, gpu.uuid, f"{_which(gpu)}: {entry.reason}")
 
 
 def _gone(gpu: Gpu) -> Missing:
     return Missing(
         MissingKind.GPU,
         gpu.uuid,
-        f"gpu {gpu.index} ({gpu.name}) at {gpu.pci_address} was there before and the driver no "
-        "longer lists it: it has fallen off the bus, or was drained or taken out; look for Xid 79 "
-        "in `dmesg | grep Xid`, and restart the node agent if it was meant to go",
+        f"{_which(gpu)} was there before and the driver no longer lists it: it has fallen off "
+        "the bus, or was drained or taken out; look for Xid 79 in `dmesg | grep Xid`, and restart "
+        "the node agent if it was meant to go",
     )
+
+
+def _which(gpu: Gpu) -> str:
+    return f"gpu {gpu.index} ({gpu.name}) at {gpu.pci_address}"

@@ -183,6 +183,8 @@ class SimNode:
     """A node: its hardware, its processes, and what is wrong with it."""
 
     name: NodeName
+    uid: str
+    boot_id: str
     addresses: list[str]
     """InternalIPs."""
     cgroup_shape: CgroupShape

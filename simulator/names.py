@@ -11,6 +11,11 @@ SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 """The alphabet of Kubernetes' generated names."""
 
 
+def object_uid(source: random.Random) -> str:
+    """A version 4 UUID."""
+    return str(_uuid(source))
+
+
 def pod_uid(source: random.Random) -> PodUid:
     """A version 4 UUID."""
     return PodUid(str(_uuid(source)))

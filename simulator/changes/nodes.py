@@ -27,6 +27,8 @@ def add_node(
     uptime_s = cluster.random.uniform(30 * DAY_S, 90 * DAY_S)
     node = SimNode(
         name=NodeName(name),
+        uid=names.object_uid(cluster.random),
+        boot_id=names.object_uid(cluster.random),
         addresses=list(addresses),
         cgroup_shape=cgroup_shape,
         runtime_version=runtime_version,

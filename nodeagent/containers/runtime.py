@@ -49,10 +49,10 @@ class ContainerRuntime(Protocol):
         ...
 
     async def pids(self, container: ContainerId, timeout_s: float) -> tuple[Pid, ...]:
-        """The processes of one running container, nested ones too.
+        """The processes of one container, nested ones too; none if it does not run (any more).
 
         Raises:
-            RuntimeUnavailableError: it did not answer; the container may be gone.
+            RuntimeUnavailableError: it did not answer; one container's monitor may be stuck.
         """
         ...
 
@@ -66,3 +66,32 @@ class ContainerRuntime(Protocol):
     async def close(self) -> None:
         """Give back what is held."""
         ...
+
+
+class NoRuntime:
+    """The runtime of a node where none is to be asked, so that cgroups alone tell containers.
+
+    For nodes whose runtime speaks another API than containerd's: CRI-O, Docker.
+    """
+
+    async def containers(self, timeout_s: float) -> Mapping[ContainerId, RuntimeContainer]:
+        """None."""
+        del timeout_s
+        return {}
+
+    async def running(self, timeout_s: float) -> tuple[ContainerId, ...]:
+        """None."""
+        del timeout_s
+        return ()
+
+    async def pids(self, container: ContainerId, timeout_s: float) -> tuple[Pid, ...]:
+        """None."""
+        del container, timeout_s
+        return ()
+
+    def generation(self) -> int | None:
+        """Always the same: nothing ever changes."""
+        return 0
+
+    async def close(self) -> None:
+        """Nothing is held."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -59,11 +58,6 @@ def encode_answer(
 def encode_missing(kind: MissingKind, subject: str, reason: str) -> pb.MissingPart:
     """One missing part."""
     return pb.MissingPart(kind=pb.MissingKind.ValueType(int(kind)), subject=subject, reason=reason)
-
-
-def boot_to_wall_s() -> float:
-    """What to add now to a CLOCK_BOOTTIME to have seconds since the epoch."""
-    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def _pid_pods(row: Row, boot_to_wall: float) -> pb.PidPods:

@@ -13,7 +13,7 @@ from gpupods.serving import answer
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
 from nodeagent.containers.identity import Identification, Identifier
-from nodeagent.encode import boot_to_wall_s, encode_answer
+from nodeagent.encode import encode_answer
 from nodeagent.gpus.sample import GpuSample
 from nodeagent.gpus.sharing import SharedSampler
 from nodeagent.join import join
@@ -65,7 +65,7 @@ class NodeGpuPods(pb_grpc.GpuPodsServiceServicer):
             sample,
             join(sample, identification, pods),
             (*sample.missing, *identification.missing),
-            boot_to_wall_s(),
+            boot_to_wall_s(sample),
         )
 
     def _pods(self, worker_id: str) -> Mapping[ContainerId, str] | None:
@@ -79,3 +79,9 @@ class NodeGpuPods(pb_grpc.GpuPodsServiceServicer):
         if not pids or sample.taken is None:
             return Identification({}, {})
         return await self._identifier.identify(sorted(pids), sample.taken, limit_s)
+
+
+def boot_to_wall_s(sample: GpuSample) -> float:
+    """What to add to a boot time of the sampled node to have seconds since the epoch."""
+    taken = sample.taken
+    return 0.0 if taken is None else taken.wall - taken.boot

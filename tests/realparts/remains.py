@@ -7,6 +7,7 @@ A pid counts only together with its start time: by then another may have it.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -118,8 +119,11 @@ def _kill(pids: Iterable[int]) -> None:
 
 def _remove_shim_sockets(folder: Path) -> None:
     """Shims listen outside of every folder that containerd can be told to use."""
-    for address in folder.glob("state/*/*/*/address"):
-        Path(address.read_text().removeprefix("unix://")).unlink(missing_ok=True)
+    # Noted in `address` by containerd 1, in `bootstrap.json` by containerd 2.
+    notes = [*folder.glob("state/*/*/*/address"), *folder.glob("state/*/*/*/bootstrap.json")]
+    for note in notes:
+        for socket in re.findall(r'unix://([^"\s]+)', note.read_text()):
+            Path(socket).unlink(missing_ok=True)
     for place in _SHIM_SOCKETS:
         if place.is_dir() and not any(place.iterdir()):
             place.rmdir()

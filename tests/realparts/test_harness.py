@@ -38,6 +38,7 @@ _SHAPES = [
     cgroups.SYSTEMD_BURSTABLE,
     cgroups.DRIVERS_DISAGREE,
 ]
+_SHIM_SOCKETS = Path("/run/containerd/s")
 
 
 def a_pod(name: str = "train") -> PodIdentity:
@@ -133,6 +134,7 @@ def test_a_stuck_shim_answers_again_when_it_is_let_go(containerd: Containerd) ->
 
 
 def test_nothing_is_left_of_containerd(real_parts: Parts) -> None:
+    sockets = set(_SHIM_SOCKETS.glob("*"))
     with Containerd(real_parts) as daemon:
         owner = a_pod()
         daemon.run_sandbox(owner)
@@ -143,6 +145,7 @@ def test_nothing_is_left_of_containerd(real_parts: Parts) -> None:
     assert not any(proctree.alive(pid) for container in ran for pid in container.pids)
     assert not any(map(proctree.alive, proctree.with_argument("-address", str(daemon.socket))))
     assert not cgroups.exists(f"/kubepods/burstable/pod{owner.uid}")
+    assert set(_SHIM_SOCKETS.glob("*")) == sockets
     assert not any(str(folder) in point for point in proctree.mount_points())
 
 

@@ -1,39 +1,42 @@
 """gpupods: which Kubernetes pod's process is on which GPU.
 
-The client's names can be imported from here. They are loaded when first used: servers and
+The client's names are imported from here, and loaded when first used: servers and
 ``gpupods --help`` need no gRPC client, and should not wait for one.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gpupods.client import (
-        AccessDenied,
-        AmbiguousPod,
-        AsyncClient,
-        Client,
-        DeadlineExceeded,
+    from gpupods.client.answer import (
         GpuHealth,
         GpuInfo,
         GpuPodsAnswer,
-        GpuPodsError,
         GpuProcess,
         GpuState,
-        InvalidPodId,
         MigInstance,
         MigMode,
         MissingKind,
         MissingPart,
-        NotReady,
         Owner,
-        PodNotFound,
-        PodNotScheduled,
         PodProcess,
         ProcessType,
         UnattributedProcess,
         UnattributedReason,
+    )
+    from gpupods.client.asyncio_client import AsyncClient
+    from gpupods.client.blocking_client import Client
+    from gpupods.client.errors import (
+        AccessDenied,
+        AmbiguousPod,
+        DeadlineExceeded,
+        GpuPodsError,
+        InvalidPodId,
+        NotReady,
+        PodNotFound,
+        PodNotScheduled,
         Unavailable,
         Unreachable,
     )
@@ -67,13 +70,17 @@ __all__ = [
     "Unreachable",
 ]
 
+_MODULES = ("answer", "errors", "blocking_client", "asyncio_client")
+"""Of gpupods.client; the first needs no gRPC, the last is asked for least."""
+
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from gpupods import client  # noqa: PLC0415 - loaded when first used
-
-    return getattr(client, name)
+    if name in __all__:
+        for module in _MODULES:
+            found = importlib.import_module(f"gpupods.client.{module}")
+            if hasattr(found, name):
+                return getattr(found, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,1 @@
+"""The command `gpupods`, which is also the kubectl plugin `kubectl gpupods`."""

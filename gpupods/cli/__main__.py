@@ -1,0 +1,65 @@
+"""Starts the command: the name it goes by, and what its end tells the shell."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import NoReturn
+
+import click
+
+from gpupods.cli.exit_codes import ExitCode
+from gpupods.cli.program import program
+
+PLUGIN_PREFIX = "kubectl-"
+COMPLETION_VARIABLE = "_GPUPODS_COMPLETE"
+
+
+def main() -> NoReturn:
+    """Run the command line of this process and exit."""
+    # gRPC's own log lines would stand between an answer and its reader.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(int(run(sys.argv[1:], program_name(sys.argv[0]))))
+
+
+def program_name(argv0: str) -> str:
+    """How people call it: kubectl finds ``kubectl-gpupods`` for ``kubectl gpupods``."""
+    called = PurePath(argv0).name
+    return "kubectl gpupods" if called.startswith(PLUGIN_PREFIX) else "gpupods"
+
+
+def run(arguments: Sequence[str], name: str) -> int:
+    """Run one command line; errors are on stderr by then. Returns: the exit code."""
+    try:
+        result = program.main(
+            list(arguments),
+            prog_name=name,
+            complete_var=COMPLETION_VARIABLE,
+            standalone_mode=False,
+        )
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return int(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        return _broken_pipe()
+    # Commands end by context.exit(code); one that just returns has succeeded.
+    return result if isinstance(result, int) else ExitCode.OK
+
+
+def _broken_pipe() -> ExitCode:
+    """Keep Python from complaining, at its end, that it cannot flush."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    return ExitCode.BROKEN_PIPE
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""Puts a question to a server, and turns what may go wrong into the command's failures."""
+
+from __future__ import annotations
+
+import sys
+
+from gpupods.cli.failure import CommandFailed, NoAnswer
+from gpupods.cli.output.terminal import console_for
+from gpupods.cli.question import Question
+from gpupods.cli.server_choice import SERVER_VARIABLE, InCluster, Named, reachable
+from gpupods.cli.waiting import waiting
+from gpupods.client.blocking_client import Client
+from gpupods.client.errors import (
+    DeadlineExceeded,
+    GpuPodsError,
+    PodNotFound,
+    Unavailable,
+    Unreachable,
+)
+from gpupods.v1alpha1 import gpupods_pb2 as pb
+
+KUBECTL_PREFIXES = ("pod/", "pods/", "po/")
+
+
+def ask(server: Named | InCluster, question: Question) -> pb.GetGpuPodsResponse:
+    """The answer of ``server``; a spinner meanwhile, for a person who waits.
+
+    Raises:
+        CommandFailed: there is none.
+    """
+    where = server.target if isinstance(server, Named) else "the controller in the cluster"
+    with waiting(console_for(sys.stderr), f"asking {where} ..."), reachable(server) as target:
+        return _ask(target, question)
+
+
+def _ask(target: str, question: Question) -> pb.GetGpuPodsResponse:
+    with Client(target) as client:
+        try:
+            return client.get_gpu_pods_message(
+                question.pod,
+                only_this_pod=question.only_this_pod,
+                max_age_s=question.max_age_s,
+                timeout_s=question.timeout_s,
+            )
+        except (Unavailable, DeadlineExceeded) as error:
+            raise NoAnswer(error.message, _hint(error, question)) from error
+        except GpuPodsError as error:
+            raise CommandFailed(error.message, _hint(error, question)) from error
+
+
+def _hint(error: GpuPodsError, question: Question) -> str:
+    """What the message does not say already: servers' own messages mostly do."""
+    if isinstance(error, Unreachable):
+        return (
+            f"does a gpupods controller listen there? --server or {SERVER_VARIABLE} names it; "
+            "without them it is looked for in the cluster of your kubeconfig"
+        )
+    if isinstance(error, DeadlineExceeded):
+        return f"--timeout {question.timeout_s * 4:g}s waits longer"
+    if isinstance(error, PodNotFound) and question.pod.startswith(KUBECTL_PREFIXES):
+        return "what stands before the slash is a namespace: write the pod's name alone"
+    return ""

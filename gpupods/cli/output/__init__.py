@@ -1,0 +1,1 @@
+"""How an answer looks: a table for people, a document for programs."""

@@ -1,0 +1,99 @@
+"""An answer as a table for people: the GPUs of a node, and under each the processes on it.
+
+Pure: lines of styled text. Everything that came from elsewhere is made safe for a terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from gpupods.cli.output.columns import Row, join_wrapped, lay_out
+from gpupods.cli.output.process_rows import columns_for, other_memory_row, row_for
+from gpupods.cli.output.terminal_text import shown
+from gpupods.cli.output.units import UNKNOWN, moment, percent, used_of_total
+from gpupods.cli.question import Question
+from gpupods.client.answer import GpuHealth, GpuInfo, GpuPodsAnswer, GpuState, MigMode
+
+HEADER = "dim"
+GPU = "bold"
+UNFIT_GPU = "bold red"
+QUIET = "dim"
+
+
+def table(
+    answer: GpuPodsAnswer, question: Question, *, wide: bool = False, width: int | None = None
+) -> list[Text]:
+    """The whole table, line by line; lines fit ``width`` where they can without cutting names.
+
+    Rows of the pod that was asked for are marked with "*", unless no others are there.
+    """
+    columns = columns_for(answer, wide=wide, marked=not question.only_this_pod)
+    groups = [(gpu, _rows(gpu, question, columns.names)) for gpu in answer.gpus]
+    layout = lay_out(columns.columns, [row for _, rows in groups for row in rows], width)
+    lines = [Text(line) for line in join_wrapped(_node_facts(answer), width)]
+    if any(rows for _, rows in groups):
+        lines += [Text(), *layout.header(HEADER)]
+    for gpu, rows in groups:
+        lines += [Text(), *_gpu_title(gpu.info, wide=wide, width=width)]
+        if not gpu.processes:
+            lines.append(Text("  no process found", style=QUIET))
+        for row in rows:
+            lines += layout.render(row)
+    lines += [Text(line) for line in _remarks(answer, question)]
+    return lines
+
+
+def _rows(gpu: GpuState, question: Question, names: tuple[str, ...]) -> list[Row]:
+    rows = [
+        row_for(process, names, asked_for=not question.only_this_pod and question.is_about(process))
+        for process in gpu.rows
+    ]
+    rows += [row_for(process, names, asked_for=False) for process in gpu.unattributed]
+    other = other_memory_row(gpu, names, narrowed=question.only_this_pod)
+    return [*rows, other] if other is not None else rows
+
+
+def _node_facts(answer: GpuPodsAnswer) -> list[str]:
+    sampled = (
+        f"sampled {moment(answer.sampled_at)}"
+        if answer.sampled_at is not None
+        else "never sampled: the driver has not answered"
+    )
+    return [f"node {shown(answer.node or UNKNOWN)}", sampled]
+
+
+def _gpu_title(info: GpuInfo, *, wide: bool, width: int | None) -> list[Text]:
+    style = UNFIT_GPU if info.health is GpuHealth.UNFIT else GPU
+    return [Text(line, style=style) for line in join_wrapped(list(_facts(info, wide)), width)]
+
+
+def _facts(info: GpuInfo, wide: bool) -> Iterator[str]:  # noqa: FBT001
+    if info.index is None:
+        yield f"GPU {shown(info.uuid)}"
+        yield "nothing else is known of it"
+        return
+    yield f"GPU {info.index}"
+    yield shown(info.name or UNKNOWN)
+    yield f"utilisation {percent(info.utilization_percent)}"
+    yield f"memory {used_of_total(info.memory_used_mib, info.memory_total_mib)}"
+    if info.mig_mode is MigMode.ENABLED:
+        yield "MIG enabled"
+    if info.health is GpuHealth.UNFIT:
+        yield "UNFIT: to be given to nobody"
+    if wide:
+        yield shown(info.uuid)
+        yield f"PCI {shown(info.pci_address or UNKNOWN)}"
+
+
+def _remarks(answer: GpuPodsAnswer, question: Question) -> Iterator[str]:
+    if not answer.gpus:
+        yield ""
+        yield "No GPU was found on this node."
+        return
+    if not question.pod or any(question.is_about(row) for gpu in answer.gpus for row in gpu.rows):
+        return
+    yield ""
+    reserve = "" if answer.complete else ", as far as could be found out"
+    yield f"{shown(question.pod)} has no process on a GPU of this node{reserve}."

@@ -28,6 +28,11 @@ from nodeagent.gpus.sample import (
 
 _UNSUPPORTED = frozenset({pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_FUNCTION_NOT_FOUND})
 _NOTHING_THERE = frozenset({pynvml.NVML_ERROR_NOT_FOUND, pynvml.NVML_ERROR_INVALID_ARGUMENT})
+_MIG_FACTS = (
+    pynvml.nvmlDeviceGetGpuInstanceId,
+    pynvml.nvmlDeviceGetComputeInstanceId,
+    pynvml.nvmlDeviceGetUUID,
+)
 _NOT_FOR_US = _UNSUPPORTED | {pynvml.NVML_ERROR_NO_PERMISSION}
 
 
@@ -143,12 +148,13 @@ class GpuReader:
         of_migs = []
         if mig_mode is MigMode.ENABLED:
             for mig_handle, device in _mig_devices(handle, questions):
-                of_migs.append((device, self._listed(mig_handle, questions)))
+                of = f" of {device.uuid}"
+                of_migs.append((device, self._listed(mig_handle, questions, of=of)))
         walked = mig_mode is MigMode.ENABLED and len(questions.missing) == before
         return merge(self._listed(handle, questions, optional=walked), of_migs)
 
     def _listed(
-        self, handle: Any, questions: _Questions, *, optional: bool = False
+        self, handle: Any, questions: _Questions, *, of: str = "", optional: bool = False
     ) -> list[ListedProcess]:
         processes: list[ListedProcess] = []
         for kind in ProcessType:
@@ -157,7 +163,7 @@ class GpuReader:
                 self._lists.fetch,
                 handle,
                 kind,
-                name=self._lists.function(kind),
+                name=self._lists.function(kind) + of,
                 quiet=frozenset() if must else _NOT_FOR_US,
             )
             processes += answer or ()
@@ -192,8 +198,11 @@ def _mig_devices(handle: Any, questions: _Questions) -> Iterator[tuple[Any, MigD
         )
         if mig is None:
             continue
-        gpu_instance = questions.ask(pynvml.nvmlDeviceGetGpuInstanceId, mig, quiet=frozenset())
-        compute = questions.ask(pynvml.nvmlDeviceGetComputeInstanceId, mig, quiet=frozenset())
-        uuid = questions.ask(pynvml.nvmlDeviceGetUUID, mig, quiet=frozenset())
-        if gpu_instance is not None and compute is not None:
-            yield mig, MigDevice(gpu_instance, compute, uuid or "")
+        gpu_instance, compute_instance, uuid = (
+            questions.ask(
+                function, mig, name=f"{function.__name__} of MIG device {index}", quiet=frozenset()
+            )
+            for function in _MIG_FACTS
+        )
+        if gpu_instance is not None and compute_instance is not None:
+            yield mig, MigDevice(gpu_instance, compute_instance, uuid or "")

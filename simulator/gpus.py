@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from gpupods.identity import GpuUuid
+from nodeagent.gpus.known import KnownGpus
 from nodeagent.gpus.sample import (
     Gpu,
     GpuProcess,
@@ -31,6 +32,7 @@ class SimulatedGpus(GpuSource):
     def __init__(self, node: SimNode, clock: Callable[[], float]) -> None:
         self._node = node
         self._clock = clock
+        self._known = KnownGpus()
         self.after_sample: Callable[[], None] | None = None
         self.samples_taken = 0
 
@@ -38,14 +40,15 @@ class SimulatedGpus(GpuSource):
         """The state of the node's GPUs now; what a fault hides is in ``missing``."""
         problem = await self._await_driver(deadline_s)
         if problem is not None:
-            return GpuSample(None, (), (Missing(MissingKind.DRIVER, "", problem),))
+            why = Missing(MissingKind.DRIVER, "", problem)
+            return GpuSample(None, self._known.last_seen(), (why,))
         taken = self._moment()
         gpus = _gpus(self._node)
         missing = tuple(_lost(gpu) for gpu in self._node.gpus if gpu.lost)
         self.samples_taken += 1
         if self.after_sample is not None:
             self.after_sample()
-        return GpuSample(taken, gpus, missing)
+        return self._known.recognise(GpuSample(taken, gpus, missing))
 
     async def close(self) -> None:
         """Nothing is held."""

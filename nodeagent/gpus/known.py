@@ -29,7 +29,8 @@ class KnownGpus:
 
     def __init__(self) -> None:
         self._gpus: dict[GpuUuid, Gpu] = {}
-        self._driver_indexes: dict[GpuUuid, int] = {}
+        self._at_driver_index: dict[int, GpuUuid] = {}
+        """Which one the driver last counted there."""
 
     def recognise(self, sample: GpuSample) -> GpuSample:
         """``sample`` with each GPU under its first index, and with those that have left.
@@ -53,7 +54,7 @@ class KnownGpus:
         return tuple(map(identity_only, sorted(self._gpus.values(), key=lambda gpu: gpu.index)))
 
     def _settle(self, gpu: Gpu) -> Gpu:
-        self._driver_indexes[gpu.uuid] = gpu.index
+        self._at_driver_index[gpu.index] = gpu.uuid
         known = self._gpus.get(gpu.uuid)
         index = self._free_index(gpu.index) if known is None else known.index
         settled = gpu if gpu.index == index else replace(gpu, index=index)
@@ -66,10 +67,13 @@ class KnownGpus:
 
     def _miss(self, missing: Iterable[Missing], left: Iterable[Gpu]) -> tuple[Missing, ...]:
         """The driver names a GPU that it cannot reach by its own index: say which one it was."""
-        unnamed = {f"gpu {self._driver_indexes[gpu.uuid]}": gpu for gpu in left}
+        unnamed = {gpu.uuid: gpu for gpu in left}
+        subjects = {f"gpu {index}": uuid for index, uuid in self._at_driver_index.items()}
         told: list[Missing] = []
         for entry in missing:
-            gpu = unnamed.pop(entry.subject, None) if entry.kind is MissingKind.GPU else None
+            gpu = None
+            if entry.kind is MissingKind.GPU and entry.subject in subjects:
+                gpu = unnamed.pop(subjects[entry.subject], None)
             told.append(entry if gpu is None else _named(entry, gpu))
         return (*told, *map(_gone, unnamed.values()))
 

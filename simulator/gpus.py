@@ -27,10 +27,14 @@ class SimulatedGpus(GpuSource):
 
     ``after_sample``, if set, is called when a sample has been taken and before it is handed
     over: what changes there has changed between the driver's answer and whatever is read next.
+    A call that takes longer than ``call_limit_s`` is given up, as the real source does.
     """
 
-    def __init__(self, node: SimNode, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, node: SimNode, clock: Callable[[], float], *, call_limit_s: float = 2.0
+    ) -> None:
         self._node = node
+        self._call_limit_s = call_limit_s
         self._clock = clock
         self._known = KnownGpus()
         self.after_sample: Callable[[], None] | None = None
@@ -38,7 +42,7 @@ class SimulatedGpus(GpuSource):
 
     async def sample(self, deadline_s: float) -> GpuSample:
         """The state of the node's GPUs now; what a fault hides is in ``missing``."""
-        problem = await self._await_driver(deadline_s)
+        problem = await self._await_driver(min(deadline_s, self._call_limit_s))
         if problem is not None:
             why = Missing(MissingKind.DRIVER, "", problem)
             return GpuSample(None, self._known.last_seen(), (why,))

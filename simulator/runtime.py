@@ -46,16 +46,16 @@ class SimulatedRuntime(ContainerRuntime):
         )
 
     async def pids(self, container: ContainerId, timeout_s: float) -> tuple[Pid, ...]:
-        """The processes of one running container.
+        """The processes of one container; none if it does not run, or is not known.
 
         Raises:
-            RuntimeUnavailableError: as for `containers`; or there is no such container, or its
-                shim is stuck, after ``timeout_s``.
+            RuntimeUnavailableError: as for `containers`; or its shim is stuck, after
+                ``timeout_s``.
         """
         await self._answer(timeout_s)
         found = self._node.containers.get(container)
         if found is None or found.kind is ContainerKind.FOREIGN:
-            raise RuntimeUnavailableError(f"container {container} is not known to the runtime")
+            return ()
         await _while(lambda: found.shim_stuck, timeout_s, f"the shim of container {container}")
         return tuple(process.pid for process in found.processes if not process.exited)
 

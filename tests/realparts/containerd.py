@@ -31,18 +31,23 @@ if TYPE_CHECKING:
 Kind = Literal["container", "sandbox"]
 
 NAMESPACE = "k8s.io"
+"""The kubelet's. Docker keeps its containers in "moby", nerdctl in "default"."""
 _CTR_TIMEOUT_S = 60
 
 
 @dataclass(frozen=True)
 class Request:
-    """A container to run. `cgroup` is a shape of `cgroups`; an id is made if none is given."""
+    """A container to run. `cgroup` is a shape of `cgroups`; an id is made if none is given.
+
+    `namespace` is containerd's, not Kubernetes'.
+    """
 
     pod: PodIdentity
     name: str
     processes: ocispec.ProcessTree = ocispec.NESTED
     cgroup: str = cgroups.BURSTABLE
     container_id: str = field(default_factory=lambda: secrets.token_hex(32))
+    namespace: str = NAMESPACE
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,7 @@ class Container:
     kind: Kind
     cgroup: str
     pids: tuple[int, ...]
+    namespace: str = NAMESPACE
 
 
 class Containerd:
@@ -128,9 +134,11 @@ class Containerd:
         *,
         processes: ocispec.ProcessTree = ocispec.NESTED,
         cgroup: str = cgroups.BURSTABLE,
+        namespace: str = NAMESPACE,
     ) -> Container:
         """Run one container of `pod` and wait until all its processes are there."""
-        return self._run(Request(pod, name, processes, cgroup), "container")
+        request = Request(pod, name, processes, cgroup, namespace=namespace)
+        return self._run(request, "container")
 
     def run_containers(self, requests: Iterable[Request], *, at_once: int = 4) -> list[Container]:
         """Run many containers, `at_once` at a time; in the order of the requests."""
@@ -139,12 +147,13 @@ class Containerd:
 
     def kill(self, container: Container, number: int = signal.SIGKILL) -> None:
         """Signal the first process; a stopped task stays in the daemon's list."""
-        self.ctr("task", "kill", "--signal", str(int(number)), container.id)
+        words = ("task", "kill", "--signal", str(int(number)), container.id)
+        self.ctr(*words, namespace=container.namespace)
 
     def delete_container(self, container: Container) -> None:
         """End the container's processes and make the daemon forget it."""
-        self.ctr("task", "rm", "--force", container.id)
-        self.ctr("container", "rm", container.id)
+        self.ctr("task", "rm", "--force", container.id, namespace=container.namespace)
+        self.ctr("container", "rm", container.id, namespace=container.namespace)
 
     @contextmanager
     def stuck_shim(self, container: Container) -> Iterator[int]:
@@ -158,9 +167,9 @@ class Containerd:
         finally:
             os.kill(shim, signal.SIGCONT)
 
-    def ctr(self, *arguments: str) -> str:
+    def ctr(self, *arguments: str, namespace: str = NAMESPACE) -> str:
         """What `ctr` prints. Raises PartFailedError with its stderr when it fails."""
-        where = f"--address={self.socket} --connect-timeout=2s --namespace={NAMESPACE}"
+        where = f"--address={self.socket} --connect-timeout=2s --namespace={namespace}"
         argv = [str(self._ctr), *where.split(), *arguments]
         done = subprocess.run(
             argv, capture_output=True, text=True, timeout=_CTR_TIMEOUT_S, check=False
@@ -199,6 +208,7 @@ class Containerd:
             str(config),
             *_labels(request, kind),
             request.container_id,
+            namespace=request.namespace,
         )
         config.unlink()
         return Container(
@@ -207,20 +217,22 @@ class Containerd:
             name=request.name,
             kind=kind,
             cgroup=path,
-            pids=self._wait_for_processes(request.container_id, ocispec.count(request.processes)),
+            pids=self._wait_for_processes(request),
+            namespace=request.namespace,
         )
 
-    def _wait_for_processes(self, container_id: str, expected: int) -> tuple[int, ...]:
-        init = int(self._init_pid_file(container_id).read_text())
+    def _wait_for_processes(self, request: Request) -> tuple[int, ...]:
+        init = int(self._init_pid_file(request).read_text())
+        expected = ocispec.count(request.processes)
         wait_until(
             lambda: len(proctree.descendants(init)) == expected,
-            what=f"{expected} processes in container {container_id}",
+            what=f"{expected} processes in container {request.container_id}",
         )
         return proctree.descendants(init)
 
-    def _init_pid_file(self, container_id: str) -> Path:
+    def _init_pid_file(self, request: Request) -> Path:
         tasks = self._folder / "state" / "io.containerd.runtime.v2.task"
-        return tasks / NAMESPACE / container_id / "init.pid"
+        return tasks / request.namespace / request.container_id / "init.pid"
 
     def _answers(self) -> bool:
         try:

@@ -73,12 +73,19 @@ class Grpcurl:
 
     def services(self, target: str, *, deadline_s: float = 10.0) -> list[str]:
         """The services that the server tells by reflection."""
+        return self._reflected(target, "list", deadline_s=deadline_s).split()
+
+    def describe(self, target: str, symbol: str, *, deadline_s: float = 10.0) -> str:
+        """The proto text of a service, method or message that the server tells by reflection."""
+        return self._reflected(target, "describe", symbol, deadline_s=deadline_s)
+
+    def _reflected(self, target: str, *words: str, deadline_s: float) -> str:
         done = self._process(
-            ["-plaintext", f"-max-time={deadline_s:g}", target, "list"], "", deadline_s
+            ["-plaintext", f"-max-time={deadline_s:g}", target, *words], "", deadline_s
         )
         if done.returncode != 0:
-            raise GrpcurlError(f"grpcurl {target} list: {done.stderr.strip()}")
-        return done.stdout.split()
+            raise GrpcurlError(f"grpcurl {target} {' '.join(words)}: {done.stderr.strip()}")
+        return done.stdout
 
     def _run(self, arguments: Sequence[str], data: str, deadline_s: float) -> Answer:
         done = self._process(arguments, data, deadline_s)

@@ -27,6 +27,7 @@ class Parts:
     etcd: Path
     busybox: Path
     ip: Path
+    curl: Path
     kube_apiserver: Path
     grpcurl: Path
     kubectl: Path
@@ -41,6 +42,7 @@ _DEBIAN = {
     "etcd": debian.Program("etcd-server", "etcd"),
     "busybox": debian.Program("busybox-static", "busybox"),
     "ip": debian.Program("iproute2", "ip"),
+    "curl": debian.Program("curl", "curl"),
 }
 
 # The servers take their version from the linker; without it they call themselves v0.0.0.

@@ -7,7 +7,6 @@ process itself. What a cgroup path means is the business of `nodeagent.container
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,8 +107,8 @@ def _read_whole(file: int) -> bytes:
 def parse_stat(content: bytes) -> Stat | None:
     """Read the text of /proc/<pid>/stat; None if it is not one.
 
-    The name stands in parentheses and may itself hold spaces and parentheses, so it ends at
-    the last one.
+    The name stands in parentheses, as the process gave it: it may itself hold parentheses,
+    spaces and line breaks, so it ends at the last parenthesis.
     """
     opening, closing = content.find(b"("), content.rfind(b")")
     fields = content[closing + 1 :].split(None, _START_AFTER_NAME + 1)
@@ -118,12 +117,4 @@ def parse_stat(content: bytes) -> Stat | None:
     start = fields[_START_AFTER_NAME]
     if not start.isdigit():
         return None
-    return Stat(_readable(content[opening + 1 : closing]), int(start))
-
-
-def _readable(name: bytes) -> str:
-    """A name as the process gave it: the kernel writes newline and backslash with a backslash."""
-    text = name.decode(errors="replace")
-    if "\\" not in text:
-        return text
-    return re.sub(r"\\(n|\\)", lambda escaped: "\n" if escaped[1] == "n" else "\\", text)
+    return Stat(content[opening + 1 : closing].decode(errors="replace"), int(start))

@@ -1,6 +1,6 @@
 """The real parts as pytest fixtures, each started once a session.
 
-A conftest.py imports them by name. Nothing here skips: where a part cannot be had,
+pytest loads them everywhere (pyproject.toml names this module). Nothing here skips: where a part cannot be had,
 the test fails and says what to install.
 """
 

@@ -10,11 +10,11 @@ from typing import NoReturn
 
 import click
 
+from gpupods.cli.completion import COMPLETION_VARIABLE
 from gpupods.cli.exit_codes import ExitCode
 from gpupods.cli.program import program
 
 PLUGIN_PREFIX = "kubectl-"
-COMPLETION_VARIABLE = "_GPUPODS_COMPLETE"
 
 
 def main() -> NoReturn:
@@ -42,23 +42,13 @@ def run(arguments: Sequence[str], name: str) -> int:
             complete_var=COMPLETION_VARIABLE,
             standalone_mode=False,
         )
-        sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         return int(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         return ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        return _broken_pipe()
     # Commands end by context.exit(code); one that just returns has succeeded.
     return result if isinstance(result, int) else ExitCode.OK
-
-
-def _broken_pipe() -> ExitCode:
-    """Keep Python from complaining, at its end, that it cannot flush."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    return ExitCode.BROKEN_PIPE
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem, ShellComplete, get_completion
 from gpupods.cli.help_text import ProgramNameInHelp
 
 SHELLS = ("bash", "zsh", "fish")
-VARIABLE = "_GPUPODS_COMPLETE"
+COMPLETION_VARIABLE = "_GPUPODS_COMPLETE"
 NO_FILES = ":4"
 FILES = ":0"
 
@@ -34,7 +34,7 @@ def completion(context: click.Context, shell: str) -> None:
         raise click.UsageError(f"no completion is known for {shell}")
     command = context.find_root().command
     # The base class's source: the others' warn about the shell that happens to be on PATH.
-    click.echo(ShellComplete.source(kind(command, {}, "gpupods", VARIABLE)))
+    click.echo(ShellComplete.source(kind(command, {}, "gpupods", COMPLETION_VARIABLE)))
 
 
 def complete_for_kubectl() -> None:
@@ -45,7 +45,7 @@ def complete_for_kubectl() -> None:
     from gpupods.cli.program import program  # noqa: PLC0415 - program names this module
 
     *words, incomplete = sys.argv[1:] or [""]
-    complete = ShellComplete(program, {}, "kubectl gpupods", VARIABLE)
+    complete = ShellComplete(program, {}, "kubectl gpupods", COMPLETION_VARIABLE)
     items = complete.get_completions(words, incomplete)
     for item in items:
         if item.type == "plain":

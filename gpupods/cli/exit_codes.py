@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 
 
 class ExitCode(enum.IntEnum):
-    """The exit codes of every subcommand; the text of each is for ``--help``."""
+    """The exit codes of every subcommand."""
 
-    text: str
+    OK = 0
+    REFUSED = 1
+    USAGE = 2
+    INCOMPLETE = 3
+    NO_ANSWER = 4
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
 
-    def __new__(cls, code: int, text: str) -> ExitCode:
-        """A member is its number; its text stands beside it."""
-        member = int.__new__(cls, code)
-        member._value_ = code
-        member.text = text
-        return member
 
-    OK = 0, "an answer was printed; what it lacks was said on stderr"
-    REFUSED = 1, "there is no answer: no such pod, an ambiguous name, access denied"
-    USAGE = 2, "the command line is wrong"
-    INCOMPLETE = 3, "with --strict: an answer was printed, and parts of it are missing"
-    NO_ANSWER = 4, "not reached, not ready or too late: trying again may help"
-    INTERRUPTED = 130, "Ctrl-C"
-    BROKEN_PIPE = 141, "whoever read the output has gone"
+MEANINGS: Mapping[ExitCode, str] = {
+    ExitCode.OK: "an answer was printed; what it lacks was said on stderr",
+    ExitCode.REFUSED: "there is no answer: no such pod, an ambiguous name, access denied",
+    ExitCode.USAGE: "the command line is wrong",
+    ExitCode.INCOMPLETE: "with --strict: an answer was printed, and parts of it are missing",
+    ExitCode.NO_ANSWER: "not reached, not ready or too late: trying again may help",
+    ExitCode.INTERRUPTED: "Ctrl-C",
+    ExitCode.BROKEN_PIPE: "whoever read the output has gone",
+}
 
 
 def exit_code_help() -> str:
     """The table of exit codes, for the end of a help text."""
-    lines = [f"  {int(code):>3}  {code.text}" for code in ExitCode]
+    lines = [f"  {int(code):>3}  {meaning}" for code, meaning in MEANINGS.items()]
     return "\b\nExit codes:\n" + "\n".join(lines)

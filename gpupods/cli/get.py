@@ -9,6 +9,7 @@ import click
 from gpupods.cli.durations import Duration
 from gpupods.cli.exit_codes import ExitCode, exit_code_help
 from gpupods.cli.help_text import ProgramNameInHelp
+from gpupods.cli.output.stdout import write_answer
 from gpupods.cli.question import Question
 from gpupods.cli.server_choice import chosen_server, server_options
 
@@ -101,8 +102,7 @@ def _print(response: pb.GetGpuPodsResponse, question: Question, output: str) -> 
     if output in {"json", "yaml"}:
         from gpupods.cli.output.document import as_json, as_yaml  # noqa: PLC0415
 
-        text = as_json(response) if output == "json" else as_yaml(response)
-        click.echo(text.rstrip("\n"))
+        write_answer(as_json(response) if output == "json" else as_yaml(response))
         return
     from gpupods.cli.output.terminal import print_for_people  # noqa: PLC0415 - loads rich
     from gpupods.client.convert import answer_from  # noqa: PLC0415

@@ -47,14 +47,15 @@ class Layout:
         return self.render(Row(tuple(column.title for column in self.columns), style))
 
     def render(self, row: Row) -> list[Text]:
-        """The lines of one row; lines without anything on them are left out."""
+        """The lines of one row, at least one; others with nothing on them are left out."""
         texts = [
             self._line(row, columns, CONTINUATION if number else "")
             for number, columns in enumerate(self.lines)
         ]
+        texts = [text for text in texts if text.strip()] or [""]
         if row.note:
-            texts[0] += GAP + row.note
-        return [Text(text, style=row.style) for text in texts if text.strip()]
+            texts[-1] += GAP + row.note
+        return [Text(text, style=row.style) for text in texts]
 
     def _line(self, row: Row, columns: range, indent: str) -> str:
         cells = (

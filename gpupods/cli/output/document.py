@@ -26,7 +26,7 @@ def document(message: Message) -> Document:
 
 def as_json(message: Message) -> str:
     """Indented JSON; what a terminal might obey is written as an escape."""
-    text = json.dumps(document(message), indent=2, ensure_ascii=False)
+    text = json.dumps(document(message), indent=2, ensure_ascii=False) + "\n"
     # Outside of strings everything is printable, and inside an escape means the same.
     return "".join(char if char.isprintable() or char == "\n" else _escape(char) for char in text)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from gpupods.cli.output.columns import Row, join_wrapped, lay_out
-from gpupods.cli.output.process_rows import columns_for, other_memory_row, row_for
+from gpupods.cli.output.process_rows import MARK, columns_for, other_memory_row, row_for
 from gpupods.cli.output.terminal_text import shown
 from gpupods.cli.output.units import UNKNOWN, moment, percent, used_of_total
 from gpupods.cli.question import Question
@@ -32,13 +32,14 @@ def table(
     columns = columns_for(answer, wide=wide, marked=not question.only_this_pod)
     groups = [(gpu, _rows(gpu, question, columns.names)) for gpu in answer.gpus]
     layout = lay_out(columns.columns, [row for _, rows in groups for row in rows], width)
-    lines = [Text(line) for line in join_wrapped(_node_facts(answer), width)]
+    lines = [Text(line) for line in join_wrapped(list(_node_facts(answer, question)), width)]
     if any(rows for _, rows in groups):
         lines += [Text(), *layout.header(HEADER)]
     for gpu, rows in groups:
         lines += [Text(), *_gpu_title(gpu.info, wide=wide, width=width)]
         if not gpu.processes:
-            lines.append(Text("  no process found", style=QUIET))
+            whose = " of this pod" if question.only_this_pod else ""
+            lines.append(Text(f"  no process{whose} found", style=QUIET))
         for row in rows:
             lines += layout.render(row)
     lines += [Text(line) for line in _remarks(answer, question)]
@@ -55,13 +56,18 @@ def _rows(gpu: GpuState, question: Question, names: tuple[str, ...]) -> list[Row
     return [*rows, other] if other is not None else rows
 
 
-def _node_facts(answer: GpuPodsAnswer) -> list[str]:
-    sampled = (
-        f"sampled {moment(answer.sampled_at)}"
-        if answer.sampled_at is not None
-        else "never sampled: the driver has not answered"
-    )
-    return [f"node {shown(answer.node or UNKNOWN)}", sampled]
+def _node_facts(answer: GpuPodsAnswer, question: Question) -> Iterator[str]:
+    yield f"node {shown(answer.node or UNKNOWN)}"
+    if answer.sampled_at is not None:
+        yield f"sampled {moment(answer.sampled_at)}"
+    else:
+        yield "never sampled: the driver has not answered"
+    if not question.only_this_pod and _has_rows(answer, question):
+        yield f"{MARK} is {shown(question.pod)}"
+
+
+def _has_rows(answer: GpuPodsAnswer, question: Question) -> bool:
+    return any(question.is_about(row) for gpu in answer.gpus for row in gpu.rows)
 
 
 def _gpu_title(info: GpuInfo, *, wide: bool, width: int | None) -> list[Text]:
@@ -71,7 +77,8 @@ def _gpu_title(info: GpuInfo, *, wide: bool, width: int | None) -> list[Text]:
 
 def _facts(info: GpuInfo, wide: bool) -> Iterator[str]:  # noqa: FBT001
     if info.index is None:
-        yield f"GPU {shown(info.uuid)}"
+        yield f"GPU {UNKNOWN}"
+        yield shown(info.uuid)
         yield "nothing else is known of it"
         return
     yield f"GPU {info.index}"
@@ -92,7 +99,7 @@ def _remarks(answer: GpuPodsAnswer, question: Question) -> Iterator[str]:
         yield ""
         yield "No GPU was found on this node."
         return
-    if not question.pod or any(question.is_about(row) for gpu in answer.gpus for row in gpu.rows):
+    if _has_rows(answer, question):
         return
     yield ""
     reserve = "" if answer.complete else ", as far as could be found out"

@@ -12,6 +12,7 @@ from typing import IO
 from rich.console import Console
 
 from gpupods.cli.output.missing import print_missing
+from gpupods.cli.output.stdout import write_answer
 from gpupods.cli.output.table import table
 from gpupods.cli.question import Question
 from gpupods.client.answer import GpuPodsAnswer
@@ -33,7 +34,8 @@ def print_for_people(answer: GpuPodsAnswer, question: Question, *, wide: bool) -
     """The table, and then a warning if it is not whole."""
     console = console_for(sys.stdout)
     width = console.width if console.is_terminal else None
-    for line in table(answer, question, wide=wide, width=width):
-        console.print(line, soft_wrap=True)
-    sys.stdout.flush()
+    with console.capture() as printed:
+        for line in table(answer, question, wide=wide, width=width):
+            console.print(line, soft_wrap=True)
+    write_answer(printed.get())
     print_missing(console_for(sys.stderr), answer.missing)

@@ -16,13 +16,10 @@ def memory(mib: int | None) -> str:
 
 
 def used_of_total(used_mib: int | None, total_mib: int | None) -> str:
-    """Both in the total's unit: "61.2 / 80.0 GiB"."""
-    if total_mib is None:
-        return f"{memory(used_mib)} / {UNKNOWN}"
-    total = memory(total_mib)
-    if used_mib is None:
-        return f"{UNKNOWN} / {total}"
-    used = f"{used_mib}" if total_mib < GIB else f"{used_mib / GIB:.1f}"
+    """In one unit where that says something: "61.2 / 80.0 GiB", but "4 MiB / 80.0 GiB"."""
+    used, total = memory(used_mib), memory(total_mib)
+    if used.endswith(" GiB") and total.endswith(" GiB"):
+        used = used.removesuffix(" GiB")
     return f"{used} / {total}"
 
 

@@ -41,7 +41,7 @@ def train(pid: int, memory_mib: int, rank: int = 0) -> pb.PidPods:
         memory_known=True,
         pod=f"train-{rank}",
         namespace="team-a",
-        pod_uid=TRAIN_UID,
+        pod_uid=TRAIN_UID if rank == 0 else f"{rank:08}{TRAIN_UID[8:]}",
         container_name="trainer",
         container_id="3f2a9c" + "0" * 58,
         owner=pb.Owner(kind="Job", name="train"),

@@ -25,6 +25,7 @@ class ControllerDouble(pb_grpc.GpuPodsServiceServicer):
     answer: Answer
     requests: list[pb.GetGpuPodsRequest] = field(default_factory=list)
     target: str = ""
+    asked: threading.Event = field(default_factory=threading.Event)
     released: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Self:
@@ -51,6 +52,7 @@ class ControllerDouble(pb_grpc.GpuPodsServiceServicer):
         self, request: pb.GetGpuPodsRequest, context: grpc.ServicerContext
     ) -> pb.GetGpuPodsResponse:
         self.requests.append(request)
+        self.asked.set()
         try:
             return self.answer(request)
         except StatusError as error:

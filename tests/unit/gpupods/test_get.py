@@ -1,0 +1,184 @@
+"""``gpupods get`` from the command line to the exit code, against a real gRPC server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import grpc
+import pytest
+import yaml
+
+from gpupods.cli.__main__ import run
+from gpupods.cli.exit_codes import ExitCode
+from gpupods.errors import Reason, StatusError, failed_precondition, not_found, unavailable
+from gpupods.v1alpha1 import gpupods_pb2 as pb
+from tests.unit.gpupods.answers import partial
+from tests.unit.gpupods.controller_double import ControllerDouble, failing
+
+Get = Callable[..., ExitCode]
+Output = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def get(controller: ControllerDouble, monkeypatch: pytest.MonkeyPatch) -> Get:
+    """Run ``gpupods get ...`` with the double as the server of the environment."""
+    monkeypatch.setenv("GPUPODS_SERVER", controller.target)
+    return lambda *arguments: ExitCode(run(["get", *arguments], "gpupods"))
+
+
+def test_a_table_on_stdout_and_nothing_else(get: Get, capsys: Output) -> None:
+    assert get("team-a/train-0") is ExitCode.OK
+    output = capsys.readouterr()
+    assert output.out.startswith("node gpu-node-1  sampled 2026-11-30 09:00:00Z")
+    assert output.err == ""
+
+
+def test_wide_has_more(get: Get, capsys: Output) -> None:
+    assert get("train-0", "-o", "wide") is ExitCode.OK
+    assert "cgroup /system.slice/gdm.service" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("output", "read"), [("json", json.loads), ("yaml", yaml.safe_load)])
+def test_documents(
+    get: Get, capsys: Output, output: str, read: Callable[[str], dict[str, object]]
+) -> None:
+    assert get("train-0", "-o", output) is ExitCode.OK
+    assert read(capsys.readouterr().out)["nodeName"] == "gpu-node-1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "worker_id"),
+    [
+        (["train-0"], "train-0"),
+        (["team-a/train-0"], "team-a/train-0"),
+        (["train-0", "-n", "team-a"], "team-a/train-0"),
+        (["team-a/train-0", "--namespace", "team-a"], "team-a/train-0"),
+    ],
+)
+def test_how_a_pod_may_be_named(
+    get: Get, controller: ControllerDouble, arguments: list[str], worker_id: str
+) -> None:
+    assert get(*arguments) is ExitCode.OK
+    assert controller.requests == [pb.GetGpuPodsRequest(worker_id=worker_id)]
+
+
+def test_options_reach_the_server(get: Get, controller: ControllerDouble) -> None:
+    assert get("x", "--only-this-pod", "--max-age", "1.5s", "--timeout", "1m") is ExitCode.OK
+    assert controller.requests == [
+        pb.GetGpuPodsRequest(worker_id="x", only_this_pod=True, max_age_ms=1500)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "Missing argument 'POD'"),
+        (["b/x", "-n", "a"], "POD says namespace 'b', --namespace 'a'"),
+        (["x", "-o", "xml"], "'xml' is not one of"),
+        (["x", "--timeout", "soon"], "'soon' is not a duration: write 5s, 500ms or 1.5m"),
+        (["x", "--timeout", "0"], "give more than 0 seconds"),
+        (["x", "--server", "nowhere"], "'nowhere' has no port"),
+        (["x", "--server", "a:1", "--context", "c"], "give either --server, or --kubeconfig"),
+        (["x", "--controller-port", "0"], "0 is not in the range"),
+        (["\udcff"], "POD and --namespace are names"),
+        (["x\x1b[2J"], "POD and --namespace are names"),
+    ],
+)
+def test_wrong_command_lines(
+    get: Get, controller: ControllerDouble, capsys: Output, arguments: list[str], complaint: str
+) -> None:
+    assert get(*arguments) is ExitCode.USAGE
+    output = capsys.readouterr()
+    assert complaint in output.err
+    assert output.out == ""
+    assert controller.requests == []
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (not_found("there is no pod named 'x'"), ExitCode.REFUSED),
+        (failed_precondition("2 pods are named x", Reason.AMBIGUOUS_POD), ExitCode.REFUSED),
+        (StatusError(grpc.StatusCode.PERMISSION_DENIED, "not yours"), ExitCode.REFUSED),
+        (StatusError(grpc.StatusCode.INTERNAL, "KeyError"), ExitCode.REFUSED),
+        (unavailable("cache not synced"), ExitCode.NO_ANSWER),
+        (StatusError(grpc.StatusCode.DEADLINE_EXCEEDED, "agent late"), ExitCode.NO_ANSWER),
+    ],
+)
+def test_an_error_is_one_line_on_stderr(
+    get: Get, controller: ControllerDouble, capsys: Output, error: StatusError, code: ExitCode
+) -> None:
+    controller.answer = failing(error)
+    assert get("x") is code
+    output = capsys.readouterr()
+    assert output.err.splitlines()[0] == f"Error: {error.message}"
+    assert output.out == ""
+
+
+def test_an_error_message_cannot_steer_the_terminal(
+    get: Get, controller: ControllerDouble, capsys: Output
+) -> None:
+    controller.answer = failing(not_found("no\x1b[2J\r\npod"))
+    assert get("x") is ExitCode.REFUSED
+    assert capsys.readouterr().err == "Error: no\\x1b[2J pod\n"
+
+
+def test_a_pod_named_as_in_kubectl(get: Get, controller: ControllerDouble, capsys: Output) -> None:
+    controller.answer = failing(not_found("there is no pod 'train-0' in namespace 'pod'"))
+    assert get("pod/train-0") is ExitCode.REFUSED
+    assert "write the pod's name alone" in capsys.readouterr().err
+
+
+def test_nobody_listens(get: Get, capsys: Output) -> None:
+    assert get("x", "--server", "127.0.0.1:1") is ExitCode.NO_ANSWER
+    problem, hint = capsys.readouterr().err.splitlines()
+    assert problem.startswith("Error: 127.0.0.1:1 was not reached: ")
+    assert "GPUPODS_SERVER" in hint
+
+
+def test_too_late(get: Get, controller: ControllerDouble, capsys: Output) -> None:
+    controller.answer = controller.hang
+    assert get("x", "--timeout", "200ms") is ExitCode.NO_ANSWER
+    assert capsys.readouterr().err.splitlines() == [
+        f"Error: {controller.target} did not answer within 0.2 s",
+        "Hint: --timeout 0.8s waits longer",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [([], ExitCode.OK), (["--strict"], ExitCode.INCOMPLETE)]
+)
+def test_a_partial_answer_is_an_answer_and_says_so(
+    get: Get, controller: ControllerDouble, capsys: Output, arguments: list[str], code: ExitCode
+) -> None:
+    controller.answer = lambda _: partial()
+    assert get("team-a/train-0", *arguments) is code
+    output = capsys.readouterr()
+    assert "team-a/train-0  trainer" in output.out
+    assert output.err.splitlines() == [
+        "Warning: missing: gpu 1: it has fallen off the bus",
+        "Warning: missing: container 3f2a9c: its shim did not answer within 2 s",
+    ]
+
+
+def test_a_partial_document_says_so_itself(
+    get: Get, controller: ControllerDouble, capsys: Output
+) -> None:
+    controller.answer = lambda _: partial()
+    assert get("train-0", "-o", "json", "--strict") is ExitCode.INCOMPLETE
+    output = capsys.readouterr()
+    assert len(json.loads(output.out)["missing"]) == 2
+    assert output.err == ""
+
+
+def test_without_server_and_kubeconfig(
+    get: Get, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    monkeypatch.delenv("GPUPODS_SERVER")
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    assert get("x", "--kubeconfig", "/nonexistent/config") is ExitCode.REFUSED
+    problem, hint = capsys.readouterr().err.splitlines()
+    assert problem.startswith("Error: no server was named, and the kubeconfig cannot be used: ")
+    assert "--server" in hint
+    assert "gpupods simulate" in hint

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 import msgspec
 
 from nodeagent.gpus import wire
+from nodeagent.gpus.progress import Progress, new_file
 from nodeagent.gpus.sample import GpuSample
 
 _DECODER = msgspec.json.Decoder(GpuSample)
@@ -29,10 +30,11 @@ class ChildDiedError(Exception):
 class Child:
     """One child process. Ask it one thing at a time."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, progress: Progress) -> None:
         if process.stdin is None or process.stdout is None or process.stderr is None:
             raise ValueError("a child is talked to through pipes")
         self._process = process
+        self._progress = progress
         self._requests = process.stdin
         self._replies = process.stdout
         self._last_words: deque[str] = deque(maxlen=_LAST_WORDS)
@@ -45,14 +47,19 @@ class Child:
         Raises:
             OSError: The machine has no room for another process.
         """
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "nodeagent.gpus.worker", str(os.getpid())),
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            env={**os.environ, **environment},
-        )
-        return cls(process)
+        shared = new_file()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "nodeagent.gpus.worker", str(os.getpid()), str(shared)),
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
+                env={**os.environ, **environment},
+                pass_fds=(shared,),
+            )
+            return cls(process, Progress(shared))
+        finally:
+            os.close(shared)
 
     @property
     def pid(self) -> int:
@@ -63,6 +70,11 @@ class Child:
     def alive(self) -> bool:
         """Whether it has not been seen to end."""
         return self._process.returncode is None
+
+    @property
+    def doing(self) -> str:
+        """The call of the driver it has begun last, and of which GPU; empty if none."""
+        return self._progress.read()
 
     async def ask(self, limit_s: float) -> GpuSample:
         """Have it take a sample.
@@ -90,6 +102,7 @@ class Child:
         """Wait until it has ended and been reaped."""
         await self._process.wait()
         self._listening.cancel()
+        self._progress.close()
 
     async def _frame(self) -> bytes:
         (length,) = wire.LENGTH.unpack(await self._replies.readexactly(wire.LENGTH.size))

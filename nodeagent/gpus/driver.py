@@ -153,9 +153,10 @@ class DriverProcess:
         try:
             return await self._child.ask(limit_s)
         except TimeoutError as error:
+            held_by = self._child.doing or "starting"
             raise TimeoutError(
-                f"a sample was not there after {limit_s:g} s, so the process that waited for it "
-                f"was killed; {_TRY_HANGING}"
+                f"a sample was not there after {limit_s:g} s, so the process that waited for it, "
+                f"in {held_by}, was killed; {_TRY_HANGING}"
             ) from error
 
     async def _start_child(self) -> Child:

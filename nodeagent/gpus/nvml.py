@@ -15,6 +15,7 @@ import pynvml
 from nodeagent.gpus.nvml_errors import DriverUnavailableError, ask_driver
 from nodeagent.gpus.nvml_gpu import GpuReader
 from nodeagent.gpus.process_lists import ProcessLists
+from nodeagent.gpus.progress import Progress
 from nodeagent.gpus.sample import Gpu, GpuSample, Missing, MissingKind, Moment
 
 _FIRST_PAUSE_S = 10.0
@@ -24,13 +25,15 @@ _LONGEST_PAUSE_S = 300.0
 class Nvml:
     """The driver's library, from one initialisation to the next."""
 
-    def __init__(self) -> None:
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        progress.note("nvmlInit")
         ask_driver(pynvml.nvmlInit)
         try:
             version = str(ask_driver(pynvml.nvmlSystemGetDriverVersion))
         except DriverUnavailableError:
             version = ""
-        self._gpus = GpuReader(ProcessLists(version))
+        self._gpus = GpuReader(ProcessLists(version), progress)
 
     def read(self) -> tuple[GpuSample, bool]:
         """A sample, and whether some GPU is gone, which only a new initialisation may mend.
@@ -42,6 +45,7 @@ class Nvml:
         gpus: list[Gpu] = []
         missing: list[Missing] = []
         gone = False
+        self._progress.note("nvmlDeviceGetCount")
         for index in range(ask_driver(pynvml.nvmlDeviceGetCount)):
             reading = self._gpus.read(index)
             gpus += [] if reading.gpu is None else [reading.gpu]
@@ -54,6 +58,7 @@ class Nvml:
 
     def close(self) -> None:
         """Give the library back, if it still takes it."""
+        self._progress.note("nvmlShutdown")
         try:
             pynvml.nvmlShutdown()
         except pynvml.NVMLError:
@@ -67,7 +72,8 @@ class NvmlSampler:
     rarely: an initialisation can take seconds, and most lost GPUs stay lost.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, progress: Progress, clock: Callable[[], float] = time.monotonic) -> None:
+        self._progress = progress
         self._clock = clock
         self._nvml: Nvml | None = None
         self._look_again_at: float | None = None
@@ -99,7 +105,7 @@ class NvmlSampler:
 
     def _read(self) -> GpuSample:
         if self._nvml is None:
-            self._nvml = Nvml()
+            self._nvml = Nvml(self._progress)
         sample, gone = self._nvml.read()
         if not gone:
             self._look_again_at, self._pause_s = None, 0.0

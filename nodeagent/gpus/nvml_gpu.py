@@ -16,6 +16,7 @@ import pynvml
 from gpupods.identity import GpuUuid
 from nodeagent.gpus.nvml_errors import GPU_GONE, LIBRARY_GONE, DriverUnavailableError, explain
 from nodeagent.gpus.process_lists import ListedProcess, ProcessLists, merge
+from nodeagent.gpus.progress import Progress
 from nodeagent.gpus.sample import (
     Gpu,
     GpuProcess,
@@ -61,6 +62,7 @@ class _Questions:
     """The queries to one GPU, and those it failed. Once it is gone it is left alone."""
 
     subject: str
+    progress: Progress
     missing: list[Missing] = field(default_factory=list)
     gone: bool = False
 
@@ -74,10 +76,12 @@ class _Questions:
         """The answer; None if there is none. Errors among ``quiet`` are not worth a word."""
         if self.gone:
             return None
+        asked = name or function.__name__
+        self.progress.note(f"{asked} of {self.subject}")
         try:
             return function(*args)
         except pynvml.NVMLError as error:
-            words = explain(name or function.__name__, error)
+            words = explain(asked, error)
             if error.value in LIBRARY_GONE:
                 raise DriverUnavailableError(words) from error
             if error.value not in quiet:
@@ -89,8 +93,9 @@ class _Questions:
 class GpuReader:
     """Reads GPUs by index, between two initialisations of NVML."""
 
-    def __init__(self, lists: ProcessLists) -> None:
+    def __init__(self, lists: ProcessLists, progress: Progress) -> None:
         self._lists = lists
+        self._progress = progress
         self._identities: dict[int | None, Identity] = {}
 
     def read(self, index: int) -> GpuReading:
@@ -99,7 +104,7 @@ class GpuReader:
         Raises:
             DriverUnavailableError: The driver as a whole has gone.
         """
-        questions = _Questions(f"gpu {index}")
+        questions = _Questions(f"gpu {index}", self._progress)
         handle = questions.ask(pynvml.nvmlDeviceGetHandleByIndex, index, quiet=frozenset())
         identity = self._identity(handle, questions)
         if identity is None:
@@ -174,6 +179,7 @@ def _memory(handle: Any, questions: _Questions) -> Any:
     """The second version tells apart what the driver keeps for itself, as nvidia-smi does."""
     if questions.gone:
         return None
+    questions.progress.note(f"nvmlDeviceGetMemoryInfo of {questions.subject}")
     try:
         return pynvml.nvmlDeviceGetMemoryInfo(handle, version=pynvml.nvmlMemory_v2)
     except pynvml.NVMLError:

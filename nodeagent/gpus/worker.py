@@ -1,4 +1,4 @@
-"""The child process that talks to the driver: ``python -m nodeagent.gpus.worker PARENT_PID``.
+"""The child process that talks to the driver: ``python -m nodeagent.gpus.worker``.
 
 Answers each request on stdin with a sample on stdout, and does nothing else: if the driver
 holds one of its calls for ever, `nodeagent.gpus.driver` kills it and starts another. It ends
@@ -19,6 +19,7 @@ from typing import IO
 
 from nodeagent.gpus import wire
 from nodeagent.gpus.nvml import NvmlSampler
+from nodeagent.gpus.progress import Progress
 
 _PR_SET_PDEATHSIG = 1
 
@@ -57,11 +58,12 @@ def serve(requests: IO[bytes], replies: IO[bytes], sampler: NvmlSampler) -> None
 
 
 def main() -> None:
-    """Serve the agent whose process id is the first argument."""
+    """Serve the agent: its process id, and the descriptor for `Progress`, are the arguments."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the agent's to act on
-    die_with(int(sys.argv[1]))
+    parent, progress = map(int, sys.argv[1:])
+    die_with(parent)
     give_back_memory()
-    serve(sys.stdin.buffer, take_stdout(), NvmlSampler())
+    serve(sys.stdin.buffer, take_stdout(), NvmlSampler(Progress(progress)))
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ async def test_the_answer_has_the_gpus_last_seen_and_says_why(tmp_path: Path) ->
             assert gpu.utilization_percent is None
         assert sample.missing[0].kind is MissingKind.DRIVER
         assert "has not answered for" in reason(sample)
+        assert f"in {QUERY} of {FIRST}, was killed" in reason(sample)
         assert "nvidia-smi" in reason(sample)
 
 

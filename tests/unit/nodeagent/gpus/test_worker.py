@@ -8,23 +8,31 @@ import sys
 from pathlib import Path
 
 from nodeagent.gpus import wire
+from nodeagent.gpus.progress import new_file
 from tests.driverprocess import TWO_GPUS
 from tests.fakedriver.driver import FakeDriver
 from tests.fakedriver.faults import Fault, NvmlReturn
 
-WORKER = (sys.executable, "-m", "nodeagent.gpus.worker", str(os.getpid()))
+MODULE = (sys.executable, "-m", "nodeagent.gpus.worker")
 HEAVY = {"grpc", "google", "kubernetes", "msgspec", "structlog", "aiohttp", "yaml", "asyncio"}
 
 
-def ask(fake: FakeDriver, request: bytes) -> "subprocess.CompletedProcess[bytes]":
-    return subprocess.run(
-        WORKER,
-        input=request,
-        env=fake.environment(),
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
+def ask(
+    fake: FakeDriver, request: bytes, parent: int | None = None
+) -> "subprocess.CompletedProcess[bytes]":
+    progress = new_file()
+    try:
+        return subprocess.run(
+            (*MODULE, str(parent or os.getpid()), str(progress)),
+            input=request,
+            env=fake.environment(),
+            capture_output=True,
+            check=False,
+            timeout=60,
+            pass_fds=(progress,),
+        )
+    finally:
+        os.close(progress)
 
 
 def frames(stream: bytes) -> list[bytes]:
@@ -86,13 +94,5 @@ def test_what_a_library_prints_is_no_part_of_the_answer() -> None:
 
 
 def test_it_does_not_outlive_an_agent_that_ended_before_it_was_up(tmp_path: Path) -> None:
-    not_its_parent = (*WORKER[:-1], "1")
-    done = subprocess.run(
-        not_its_parent,
-        input=wire.frame(wire.SAMPLE),
-        env=FakeDriver(tmp_path, TWO_GPUS).environment(),
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
+    done = ask(FakeDriver(tmp_path, TWO_GPUS), wire.frame(wire.SAMPLE), parent=1)
     assert (done.returncode, done.stdout) == (0, b"")

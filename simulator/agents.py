@@ -1,0 +1,135 @@
+"""The node agents of a simulated cluster: the real ones, each on its node's simulated edges."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpupods.addresses import HostPort
+from gpupods.identity import NodeName
+from nodeagent.agent import NodeAgent
+from nodeagent.containers.identify import IdentifyMode, ProcessIdentifier
+from nodeagent.settings import NodeAgentSettings
+from simulator.gpus import SimulatedGpus
+from simulator.model import Cluster, SimNode
+from simulator.processes import SimulatedProcessTable
+from simulator.runtime import SimulatedRuntime
+
+STOP_GRACE_S = 0.2
+ATTEMPTS = 5
+"""Ports to be tried before it must be something else that is wrong."""
+
+
+@dataclass(slots=True)
+class AgentOfNode:
+    """One node's agent and the edges it has. ``agent`` is None while it does not run."""
+
+    node: SimNode
+    gpus: SimulatedGpus
+    table: SimulatedProcessTable
+    runtime: SimulatedRuntime
+    agent: NodeAgent | None = None
+
+
+class Agents:
+    """An agent for each node of ``cluster``, all at one port, each at its node's address."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        clock: Callable[[], float],
+        mode: IdentifyMode = IdentifyMode.AUTO,
+    ) -> None:
+        self.port = 0
+        self._mode = mode
+        self.by_node: dict[NodeName, AgentOfNode] = {
+            node.name: AgentOfNode(
+                node,
+                SimulatedGpus(node, clock),
+                SimulatedProcessTable(node),
+                SimulatedRuntime(node),
+            )
+            for node in cluster.nodes.values()
+        }
+
+    async def start(self, port: int) -> None:
+        """Start them all at ``port``, or at another one if that is in use somewhere.
+
+        Raises:
+            OSError: the nodes' addresses cannot be listened on.
+        """
+        hosts = [each.node.addresses[0] for each in self.by_node.values()]
+        self.port = common_port(hosts, port)
+        for name in self.by_node:
+            await self.start_one(name)
+
+    async def start_one(self, name: NodeName) -> None:
+        """Start the agent of one node, at the node's first address as it is now."""
+        each = self.by_node[name]
+        settings = NodeAgentSettings(
+            grpc_listen=HostPort(each.node.addresses[0], self.port),
+            node_name=name,
+            stop_grace=STOP_GRACE_S,
+        )
+        identifier = ProcessIdentifier(each.table, each.runtime, self._mode)
+        agent = NodeAgent(settings, each.gpus, identifier)
+        await agent.start()
+        each.agent = agent
+
+    async def stop_one(self, name: NodeName) -> None:
+        """Stop the agent of one node."""
+        each = self.by_node[name]
+        if each.agent is not None:
+            await each.agent.stop()
+            each.agent = None
+
+    async def stop(self) -> None:
+        """Stop them all."""
+        await asyncio.gather(*(self.stop_one(name) for name in self.by_node))
+
+
+def common_port(hosts: list[str], wanted: int) -> int:
+    """A port that is free at each of ``hosts``: ``wanted`` if it is, else another.
+
+    Raises:
+        OSError: there is none, or one of the hosts is not an address of this machine.
+    """
+    port = wanted
+    for _ in range(ATTEMPTS):
+        try:
+            return _port_at_all(hosts, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            port = 0
+    raise OSError(errno.EADDRINUSE, f"no port is free at all of {len(hosts)} addresses")
+
+
+def _port_at_all(hosts: list[str], port: int) -> int:
+    sockets: list[socket.socket] = []
+    try:
+        for host in hosts:
+            sockets.append(socket.create_server((host, port)))
+            port = sockets[0].getsockname()[1]
+        return port
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def free_or_any(listen: HostPort) -> HostPort:
+    """``listen`` if its port is free there, else the same host with port 0, which is any.
+
+    Raises:
+        OSError: the host is not an address of this machine.
+    """
+    try:
+        with socket.create_server((listen.host, listen.port)):
+            return listen
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        return HostPort(listen.host, 0)

@@ -1,0 +1,64 @@
+"""The kubeconfig of a simulated cluster, written where the user wants it and removed at the end."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import yaml
+
+MARK = "# Written by gpupods simulate; removed when it ends.\n"
+NAME = "gpupods-simulator"
+
+
+def kubeconfig_text(url: str, token: str) -> str:
+    """A kubeconfig with one context."""
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": NAME, "cluster": {"server": url}}],
+        "users": [{"name": NAME, "user": {"token": token} if token else {}}],
+        "contexts": [{"name": NAME, "context": {"cluster": NAME, "user": NAME}}],
+        "current-context": NAME,
+    }
+    return MARK + yaml.safe_dump(content, sort_keys=False)
+
+
+class KubeconfigFile:
+    """A kubeconfig at ``path``, or in a temporary folder if there is none."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._wanted = path
+        self._folder: Path | None = None
+        self._written: Path | None = None
+
+    def write(self, url: str, token: str) -> Path:
+        """Write the file, for the user alone.
+
+        Raises:
+            FileExistsError: there is one that somebody else has written.
+            OSError: it cannot be written.
+        """
+        path = self._wanted or self._temporary()
+        if path.exists() and not path.read_text(errors="replace").startswith(MARK):
+            raise FileExistsError(
+                f"{path} exists and was not written by a simulator: name another file, or none"
+            )
+        path.touch(mode=0o600)
+        path.write_text(kubeconfig_text(url, token))
+        self._written = path
+        return path
+
+    def remove(self) -> None:
+        """Remove what was written."""
+        if self._written is not None:
+            self._written.unlink(missing_ok=True)
+            self._written = None
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    def _temporary(self) -> Path:
+        self._folder = Path(tempfile.mkdtemp(prefix="gpupods-simulate-"))
+        return self._folder / "kubeconfig"

@@ -72,6 +72,7 @@ class SharedSampler:
         if self._serving is not None:
             self._serving.cancel()
             await asyncio.wait({self._serving})
+        self._abandon()
         await self._source.close()
 
     def _round_since(self, oldest: float) -> _Round:
@@ -86,16 +87,16 @@ class SharedSampler:
 
     async def _serve(self) -> None:
         """Take one sample after the other until nobody waits."""
-        try:
-            while self._waiting is not None:
-                self._running, self._waiting = self._waiting, None
-                await self._take(self._running)
-                self._running = None
-        finally:
-            for left in (self._running, self._waiting):
-                if left is not None:
-                    left.answer.cancel()
-            self._running = self._waiting = None
+        while self._waiting is not None:
+            self._running, self._waiting = self._waiting, None
+            await self._take(self._running)
+            self._running = None
+
+    def _abandon(self) -> None:
+        for left in (self._running, self._waiting):
+            if left is not None:
+                left.answer.cancel()
+        self._running = self._waiting = None
 
     async def _take(self, round_: _Round) -> None:
         round_.started = self._clock()

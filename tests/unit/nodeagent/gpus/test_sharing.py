@@ -204,3 +204,14 @@ async def test_close_stops_waiting_callers_and_closes_the_source(
     assert running.cancelled()
     assert waiting.cancelled()
     assert driver.closed
+
+
+async def test_close_before_the_first_sample_has_begun_leaves_nobody_waiting(
+    driver: Driver, sampler: SharedSampler
+) -> None:
+    caller = ask(sampler)
+    await asyncio.sleep(0)
+    await sampler.close()
+    await settle()
+    assert caller.cancelled()
+    assert driver.started == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import structlog
 from aiohttp import web
@@ -18,6 +19,9 @@ CONTENT_TYPE = "application/json"
 MAX_HEADER_BYTES = 1 << 20
 """Of a request line, and of one header: what Go's net/http allows for all of them."""
 
+_REQUEST_LINE = re.compile(rb"[A-Z]+ [^\r\n]* HTTP/1\.[01]\r\n")
+_NON_ASCII = re.compile(rb"[\x80-\xff]")
+
 _HEADERS_TOO_LARGE = 431
 _BAD_REQUEST = 400
 
@@ -28,10 +32,26 @@ def error_response(error: HttpError) -> web.Response:
     return web.Response(status=error.http_status, body=error.body, headers=headers)
 
 
+def _escape_non_ascii(line: bytes) -> bytes:
+    return _NON_ASCII.sub(lambda byte: b"%%%02X" % ord(byte.group()), line)
+
+
 class Connection(web.RequestHandler):
     """One client's connection. What cannot be read as HTTP gets a JSON answer, and is closed."""
 
     __slots__ = ()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes from the client.
+
+        A target with raw non-ASCII characters, as curl sends what it was given, is no URL;
+        Go reads it all the same. aiohttp does not, so they are escaped before it looks.
+        """
+        if not data.isascii() and self._current_request is None:
+            line = _REQUEST_LINE.match(data)
+            if line:
+                data = _escape_non_ascii(line.group()) + data[line.end() :]
+        super().data_received(data)
 
     def handle_error(
         self,
@@ -59,7 +79,7 @@ class Connection(web.RequestHandler):
             return http_error(INVALID_ARGUMENT, f"a header is longer than {MAX_HEADER_BYTES} bytes")
         if status == _BAD_REQUEST:
             log.info("not an HTTP request", peer=request.remote, error=shorten(str(exc)))
-            return http_error(INVALID_ARGUMENT, "Bad Request: this is not HTTP/1.1")
+            return http_error(INVALID_ARGUMENT, "Bad Request")
         log.error("a request failed in a way nobody foresaw", exc_info=exc)
         return http_error(INTERNAL, f"{type(exc).__name__}; the server's log has the details")
 

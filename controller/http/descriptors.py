@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import cast
 
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.message import Message
 
 
@@ -25,9 +25,17 @@ def map_entry(field: FieldDescriptor) -> Mapping[str, FieldDescriptor] | None:
 
 def field_named(descriptor: Descriptor, name: str) -> FieldDescriptor | None:
     """The field with this proto name, or else this JSON name."""
-    return descriptor.fields_by_name.get(name) or _by_json_name(descriptor).get(name)
+    return _by_any_name(descriptor).get(name)
+
+
+# protobuf's own look-ups fail on names that are not UTF-8, and callers send those too.
+@cache
+def _by_any_name(descriptor: Descriptor) -> Mapping[str, FieldDescriptor]:
+    by_json_name = {field.json_name: field for field in descriptor.fields}
+    return by_json_name | {field.name: field for field in descriptor.fields}
 
 
 @cache
-def _by_json_name(descriptor: Descriptor) -> Mapping[str, FieldDescriptor]:
-    return {field.json_name: field for field in descriptor.fields}
+def numbers_by_name(enum: EnumDescriptor) -> Mapping[str, int]:
+    """An enum's values, every alias among them."""
+    return {value.name: value.number for value in enum.values}

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import grpc
+from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 
 from controller.http import protojson
+from controller.http.go_quote import quote
 
 STATUS_DETAILS_KEY = "grpc-status-details-bin"
 
@@ -23,6 +25,7 @@ UNIMPLEMENTED: int = grpc.StatusCode.UNIMPLEMENTED.value[0]
 INTERNAL: int = grpc.StatusCode.INTERNAL.value[0]
 UNKNOWN: int = grpc.StatusCode.UNKNOWN.value[0]
 UNAVAILABLE: int = grpc.StatusCode.UNAVAILABLE.value[0]
+DEADLINE_EXCEEDED: int = grpc.StatusCode.DEADLINE_EXCEEDED.value[0]
 UNAUTHENTICATED: int = grpc.StatusCode.UNAUTHENTICATED.value[0]
 
 _HTTP_INTERNAL = 500
@@ -46,6 +49,9 @@ _HTTP_STATUS: Mapping[grpc.StatusCode, int] = {
     grpc.StatusCode.DATA_LOSS: 500,
 }
 _HTTP_STATUS_BY_CODE = {code.value[0]: status for code, status in _HTTP_STATUS.items()}
+
+# What grpcio says if the deadline passed on this side.
+_OWN_DEADLINE = "Deadline Exceeded"
 
 _UNSHOWABLE = b'{"code": 13, "message": "failed to marshal error message"}'
 
@@ -80,8 +86,11 @@ def http_status(code: int) -> int:
 
 
 def http_error(code: int, message: str) -> HttpError:
-    """An error of our own, without details."""
-    return status_error(status_pb2.Status(code=code, message=replace_surrogates(message)))
+    """An error without details."""
+    try:
+        return status_error(status_pb2.Status(code=code, message=message))
+    except UnicodeEncodeError:  # it repeats bytes of the request that were no UTF-8
+        return HttpError(_HTTP_INTERNAL, code, "", _UNSHOWABLE)
 
 
 def status_error(status: status_pb2.Status) -> HttpError:
@@ -97,16 +106,20 @@ def rpc_error(error: grpc.aio.AioRpcError) -> HttpError:
     """What a call ended with, its details taken from grpc-status-details-bin if it has one."""
     code: int = error.code().value[0]
     message = error.details() or ""
+    if code == DEADLINE_EXCEEDED and message == _OWN_DEADLINE:
+        message = "context deadline exceeded"
     trailers: Any = error.trailing_metadata() or ()
-    for key, value in trailers:
-        if key == STATUS_DETAILS_KEY:
-            try:
-                return status_error(status_pb2.Status.FromString(value))
-            except DecodeError:
-                break
-    return http_error(code, message)
-
-
-def replace_surrogates(text: str) -> str:
-    """``text`` that can be written as UTF-8: each byte that was none becomes U+FFFD."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    sent = [value for key, value in trailers if key == STATUS_DETAILS_KEY]
+    if len(sent) != 1:
+        return http_error(code, message)
+    try:
+        status = status_pb2.Status.FromString(sent[0])
+    except DecodeError:
+        return http_error(code, message)
+    if status.code != code:
+        return http_error(
+            INTERNAL,
+            f"{STATUS_DETAILS_KEY} mismatch: grpc-status={code}, grpc-message={quote(message)}, "
+            f"{STATUS_DETAILS_KEY}={text_format.MessageToString(status, as_one_line=True)}",
+        )
+    return status_error(status)

@@ -10,13 +10,16 @@ from aiohttp import web
 from google.protobuf.message import Message
 
 from controller.http.connection import CONTENT_TYPE, SERVER_NAME, error_response
-from controller.http.errors import UNKNOWN, HttpError, http_error, rpc_error
+from controller.http.errors import DEADLINE_EXCEEDED, UNKNOWN, HttpError, http_error, rpc_error
 from controller.http.form import Form
 from controller.http.metadata import read_timeout_s, to_headers, to_metadata
 from controller.http.routes import Match
 from controller.http.transcoder import Transcoder
 
 log = structlog.get_logger()
+
+_SHORTEST_TIMEOUT_S = 0.001
+"""gRPC rounds a shorter one up to this, and then answers late."""
 
 
 async def forward(
@@ -38,6 +41,8 @@ async def forward(
     timeout_s = read_timeout_s(request.headers, 0.0)
     metadata = to_metadata(request.headers, request.remote)
     message = transcoder.read_request(match, form, body)
+    if 0 < timeout_s < _SHORTEST_TIMEOUT_S:
+        return error_response(http_error(DEADLINE_EXCEEDED, "context deadline exceeded"))
     if transcoder.streams:
         # Without a deadline of the caller's own, a stream lasts as long as its connection.
         call = transcoder.call(message, timeout=timeout_s or None, metadata=metadata)
@@ -64,7 +69,9 @@ def _refuse(error: grpc.aio.AioRpcError) -> web.Response:
     response = error_response(described)
     if error.code() is grpc.StatusCode.UNAUTHENTICATED and described.message.isprintable():
         response.headers["WWW-Authenticate"] = described.message
-    return _with_headers(response, to_headers(error.initial_metadata() or ()))
+    # An answer that is nothing but an error has no initial metadata at all.
+    metadata = error.initial_metadata()
+    return _with_headers(response, to_headers(metadata) if metadata else [])
 
 
 def _unwritable(error: ValueError) -> HttpError:
@@ -84,14 +91,13 @@ async def _answer_stream(
     transcoder: Transcoder, call: Any, request: web.BaseRequest
 ) -> web.StreamResponse:
     """One line of JSON for each message; an error is the last line, ``{"error": ...}``."""
-    response = web.StreamResponse(headers={"Content-Type": CONTENT_TYPE, "Server": SERVER_NAME})
+    response = web.StreamResponse(headers={"Server": SERVER_NAME})
     try:
-        for name, value in to_headers(await call.initial_metadata()):
-            response.headers.add(name, value)
+        metadata = await call.initial_metadata()
         async for message in call:
             line = transcoder.write_result(message)
             if not response.prepared:
-                await response.prepare(request)
+                await _begin_stream(response, request, to_headers(metadata))
             await response.write(line)
     except grpc.aio.AioRpcError as error:
         return await _end_stream(response, request, rpc_error(error))
@@ -103,11 +109,20 @@ async def _answer_stream(
     return response
 
 
+async def _begin_stream(
+    response: web.StreamResponse, request: web.BaseRequest, headers: list[tuple[str, str]]
+) -> None:
+    response.headers["Content-Type"] = CONTENT_TYPE
+    for name, value in headers:
+        response.headers.add(name, value)
+    await response.prepare(request)
+
+
 async def _end_stream(
     response: web.StreamResponse, request: web.BaseRequest, error: HttpError
 ) -> web.StreamResponse:
     if not response.prepared:
         response.set_status(error.http_status)
-        await response.prepare(request)
+        await _begin_stream(response, request, [])
     await response.write(b'{"error":' + error.body + b"}\n")
     return response

@@ -24,6 +24,19 @@ def quote(text: str) -> str:
     return '"' + "".join(_escape(character) for character in text) + '"'
 
 
+def quote_ascii(text: str) -> str:
+    r"""As Go's time package quotes: every byte that is not printable ASCII as ``\x..``."""
+    encoded = text.encode("utf-8", "surrogateescape")
+    return '"' + "".join(map(_escape_byte, encoded)) + '"'
+
+
+def _escape_byte(byte: int) -> str:
+    character = chr(byte)
+    if byte >= _LAST_NARROW + 1 or byte < ord(" "):
+        return f"\\x{byte:02x}"
+    return "\\" + character if character in '"\\' else character
+
+
 def _escape(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]

@@ -22,9 +22,12 @@ Metadata = Sequence[tuple[str, str | bytes]]
 
 _UNIT_S = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
 _TIMEOUT = re.compile(r"([0-9]+)([HMSmun])", re.ASCII)
-_MAX_TIMEOUT_S = 292 * 365 * 86_400.0
+_MAX_TIMEOUT_S = 10 * 365 * 86_400.0
 _MAX_UINT64 = (1 << 64) - 1
 _MAX_UINT64_DIGITS = len(str(_MAX_UINT64))
+
+# grpc-go counts it among an answer's metadata, grpcio does not.
+_CONTENT_TYPE = (RESPONSE_PREFIX + "Content-Type", "application/grpc")
 
 _PRINTABLE = re.compile(r"[ -~]*")
 
@@ -99,7 +102,8 @@ def _printable(values: Iterable[str]) -> list[str]:
 
 def to_headers(metadata: Iterable[tuple[str, str | bytes]]) -> list[tuple[str, str]]:
     """The answer's initial metadata as headers; bytes as base64, as gRPC itself sends them."""
-    return [(RESPONSE_PREFIX + key, _header_value(value)) for key, value in metadata]
+    headers = [(RESPONSE_PREFIX + key, _header_value(value)) for key, value in metadata]
+    return [_CONTENT_TYPE, *headers]
 
 
 def _header_value(value: str | bytes) -> str:

@@ -26,7 +26,7 @@ Convert = Callable[[Any], Any]
 """A field's Python value (or a message) -> what msgspec writes as its JSON."""
 
 _NULL_VALUE = "google.protobuf.NullValue"
-_FLOAT32_DIGITS = range(6, 9)
+_FLOAT32_DIGITS = range(1, 10)
 
 _encode = msgspec.json.Encoder().encode
 _converters: dict[Descriptor, Convert] = {}
@@ -44,14 +44,7 @@ def to_json(message: Message) -> bytes:
 def field_to_json(message: Message, name: str) -> bytes:
     """One field of ``message`` as JSON, for a method with ``response_body``."""
     field = type_of(message).fields_by_name[name]
-    if field.has_presence and not message.HasField(name):
-        return b"null"
     return _encode(_any_cardinality(field)(getattr(message, name)))
-
-
-def result_line(message: Message) -> bytes:
-    """One message of a stream: ``{"result": ...}`` and a newline."""
-    return _encode({"result": converter(type_of(message))(message)}) + b"\n"
 
 
 def converter(descriptor: Descriptor) -> Convert:
@@ -192,16 +185,17 @@ def _float(value: float) -> float | str:
     """As `_double`, in the fewest digits that give the same 32-bit number back."""
     if not math.isfinite(value):
         return _double(value)
-    for digits in _FLOAT32_DIGITS:
-        shortest = float(f"{value:.{digits}g}")
-        if abs(shortest) <= _FLOAT32_MAX and struct.unpack("f", struct.pack("f", shortest)) == (
-            value,
-        ):
-            return shortest
-    return float(f"{value:.9g}")
+    shown = (float(f"{value:.{digits}g}") for digits in _FLOAT32_DIGITS)
+    return next((shortest for shortest in shown if _as_float32(shortest) == value), value)
 
 
-_FLOAT32_MAX: float = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
+def _as_float32(value: float) -> float:
+    try:
+        rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return math.inf
+    return rounded
+
 
 _CHANGED_SCALARS: Mapping[int, Convert] = {
     FieldDescriptor.TYPE_INT64: str,

@@ -62,15 +62,27 @@ def populate_from_path(message: Message, variables: Mapping[str, str]) -> None:
         UnencodableError: a string is not UTF-8.
     """
     for name, text in variables.items():
-        path = tuple(name.split("."))
-        field = message.DESCRIPTOR.fields_by_name[path[0]]
-        values = [text]
-        if field.is_repeated and len(path) == 1:
-            values = text.split(_REPEATED_PATH_SEPARATOR)
+        field = type_of(message).fields_by_name.get(name)
         try:
-            _populate(message, path, values, has_map_key=False)
+            if field is None:
+                _populate(message, tuple(name.split(".")), [text], has_map_key=False)
+            elif field.is_repeated:
+                items = text.split(_REPEATED_PATH_SEPARATOR)
+                getattr(message, name).extend(_read_path_value(field, item) for item in items)
+            else:
+                _set(message, field, _read_path_value(field, text))
         except BadRequestError as error:
             raise BadRequestError(f"type mismatch, parameter: {name}, error: {error}") from None
+
+
+def _read_path_value(field: FieldDescriptor, text: str) -> Any:
+    """As `_read_value`; grpc-gateway only words it otherwise if an enum has no such value."""
+    try:
+        return _read_value(field, text)
+    except BadRequestError as error:
+        if field.enum_type is not None:
+            raise BadRequestError(f"{text} is not valid") from None
+        raise error from None
 
 
 def _overlap(path: Path, bound: Path) -> bool:
@@ -171,12 +183,16 @@ def _set(message: Message, field: FieldDescriptor, value: object) -> None:
 
 
 def _read(doing: str, field: FieldDescriptor, text: str) -> Any:
-    """``text`` as a value of the field's type, whether or not the field is repeated."""
     try:
-        if field.message_type is not None:
-            return parameter_messages.read_message(field.message_type, text)
-        if field.enum_type is not None:
-            return scalars.read_enum(field.enum_type, text)
-        return scalars.READERS[field.type](text)
+        return _read_value(field, text)
     except BadRequestError as error:
         raise BadRequestError(f"{doing}: {error}") from None
+
+
+def _read_value(field: FieldDescriptor, text: str) -> Any:
+    """``text`` as a value of the field's type, whether or not the field is repeated."""
+    if field.message_type is not None:
+        return parameter_messages.read_message(field.message_type, text)
+    if field.enum_type is not None:
+        return scalars.read_enum(field.enum_type, text)
+    return scalars.READERS[field.type](text)

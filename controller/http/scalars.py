@@ -14,13 +14,15 @@ from collections.abc import Callable, Mapping
 
 from google.protobuf.descriptor import EnumDescriptor, FieldDescriptor
 
+from controller.http.descriptors import numbers_by_name
 from controller.http.errors import BadRequestError, UnencodableError
 from controller.http.go_quote import quote
 
 _TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 _FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
-_SIGNED = re.compile(r"[+-]?[0-9]+")
-_UNSIGNED = re.compile(r"[0-9]+")
+_SIGNS = ("+", "-")
+_DIGITS = re.compile(r"[0-9]+")
+_UINT64_DIGITS = 20
 _FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
@@ -32,36 +34,37 @@ def read_bool(text: str) -> bool:
         return True
     if text in _FALSE:
         return False
-    raise BadRequestError(f"strconv.ParseBool: parsing {quote(text)}: invalid syntax")
+    raise _wrong("ParseBool", text, "invalid syntax")
 
 
 def read_int(text: str, bits: int) -> int:
     """A decimal number of ``bits`` bits with a sign."""
-    value = _integer("ParseInt", _SIGNED, text)
+    sign = -1 if text.startswith("-") else 1
+    value = sign * _digits("ParseInt", text, text[1:] if text[:1] in _SIGNS else text, bits)
     if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
-        raise _out_of_range("ParseInt", text)
+        raise _wrong("ParseInt", text, "value out of range")
     return value
 
 
 def read_uint(text: str, bits: int) -> int:
     """A decimal number of ``bits`` bits; not even a plus sign."""
-    value = _integer("ParseUint", _UNSIGNED, text)
-    if value >= 1 << bits:
-        raise _out_of_range("ParseUint", text)
-    return value
+    return _digits("ParseUint", text, text, bits)
 
 
-def _integer(function: str, syntax: re.Pattern[str], text: str) -> int:
-    if not syntax.fullmatch(text):
-        raise BadRequestError(f"strconv.{function}: parsing {quote(text)}: invalid syntax")
-    digits = text.lstrip("+-").lstrip("0")
-    if len(digits) > len(str(1 << 64)):
-        raise _out_of_range(function, text)  # before Python spends time on a long number
-    return int(text)
+def _digits(function: str, text: str, unsigned: str, bits: int) -> int:
+    """Go reads from the left: what is too large is told before what is no digit."""
+    leading = _DIGITS.match(unsigned)
+    digits = leading.group().lstrip("0") if leading else ""
+    # Python would take its time over a number of a million digits.
+    if len(digits) > _UINT64_DIGITS or int(digits or "0") >> bits:
+        raise _wrong(function, text, "value out of range")
+    if leading is None or leading.end() < len(unsigned):
+        raise _wrong(function, text, "invalid syntax")
+    return int(digits or "0")
 
 
-def _out_of_range(function: str, text: str) -> BadRequestError:
-    return BadRequestError(f"strconv.{function}: parsing {quote(text)}: value out of range")
+def _wrong(function: str, text: str, what: str) -> BadRequestError:
+    return BadRequestError(f"strconv.{function}: parsing {quote(text)}: {what}")
 
 
 def read_float(text: str, bits: int) -> float:
@@ -73,16 +76,16 @@ def read_float(text: str, bits: int) -> float:
     if not _FLOAT.fullmatch(text):
         if text.lstrip("+-").lower() in ("inf", "infinity", "nan"):
             raise BadRequestError(f"invalid syntax {quote(text)}")
-        raise BadRequestError(f"strconv.ParseFloat: parsing {quote(text)}: invalid syntax")
+        raise _wrong("ParseFloat", text, "invalid syntax")
     value = float(text)
     if math.isinf(value) or (bits == 32 and _overflows_float32(value)):  # noqa: PLR2004
-        raise _out_of_range("ParseFloat", text)
+        raise _wrong("ParseFloat", text, "value out of range")
     return value
 
 
 def _overflows_float32(value: float) -> bool:
     try:
-        struct.pack("f", value)
+        struct.pack("<f", value)
     except OverflowError:
         return True
     return False
@@ -107,6 +110,8 @@ def read_bytes(text: str) -> bytes:
     if len(text) % 4:
         if "=" in compact:
             raise _illegal_base64(compact.index("="))
+        if len(compact) % 4 == 1 and _BASE64.fullmatch(compact):
+            raise _illegal_base64(len(compact) - 1)
         compact += "=" * (-len(compact) % 4)
     if not _BASE64.fullmatch(compact):
         raise _illegal_base64(_first_illegal(compact))
@@ -127,13 +132,14 @@ def _illegal_base64(position: int) -> BadRequestError:
 
 def read_enum(enum: EnumDescriptor, text: str) -> int:
     """A value's name, or the number of one that the enum has."""
-    if text in enum.values_by_name:
-        return int(enum.values_by_name[text].number)
+    numbers = numbers_by_name(enum)
+    if text in numbers:
+        return numbers[text]
     try:
         number = read_int(text, 32)
     except BadRequestError:
-        number = None
-    if number is None or number not in enum.values_by_number:
+        raise BadRequestError(f"{quote(text)} is not a valid value") from None
+    if number not in numbers.values():
         raise BadRequestError(f"{quote(text)} is not a valid value")
     return number
 

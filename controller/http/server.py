@@ -101,6 +101,8 @@ class HttpServer:
         target = split_target(request.raw_path)
         if target.path in (HEALTHZ, READYZ) and request.method in (hdrs.METH_GET, hdrs.METH_HEAD):
             return self._health(target.path)
+        if request.method == hdrs.METH_OPTIONS and request.raw_path == "*":
+            return web.Response(headers={"Server": SERVER_NAME})
         if not target.path.startswith("/"):
             return _error(INVALID_ARGUMENT, HTTPStatus.BAD_REQUEST.phrase)
         body = None
@@ -108,8 +110,10 @@ class HttpServer:
         if request.method in _FORM_METHODS and request.content_type == _FORM_TYPE:
             body = await _read_body(request)
         method = request.method
-        if method == hdrs.METH_POST and body is not None:
-            method = request.headers.get(_METHOD_OVERRIDE, "").upper() or method
+        override = request.headers.get(_METHOD_OVERRIDE)
+        if override and body is not None and method == hdrs.METH_POST:
+            merge_forms(parse_form(body), parse_form(target.query))  # a broken one ends it here
+            method = override.upper()
         match = self._find(method, target.path, posted=body is not None)
         if match is None and self._router.knows(target.path):
             return _error(UNIMPLEMENTED, HTTPStatus.METHOD_NOT_ALLOWED.phrase)

@@ -6,22 +6,18 @@ as headers, forms and bytes; sockets and connections are `server`'s.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 import grpc
-from google.protobuf import json_format
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from controller.http import protojson
-from controller.http.errors import BadRequestError
+from controller.http.body import merge_body
 from controller.http.form import Form
 from controller.http.query import populate_from_path, populate_from_query
-from controller.http.routes import WHOLE_BODY, Match, Route
-
-_decode_first = json.JSONDecoder(strict=False).raw_decode
+from controller.http.routes import Match, Route
 
 
 class Transcoder:
@@ -50,7 +46,7 @@ class Transcoder:
         """
         request = self._request_class()
         if self.route.body:
-            _merge_body(request, self.route.body, body)
+            merge_body(request, self.route.body, body)
         populate_from_path(request, match.variables)
         if self.takes_query:
             populate_from_query(request, form, self._bound_paths)
@@ -69,17 +65,3 @@ class Transcoder:
 
 def _serialize(request: Message) -> bytes:
     return request.SerializeToString()
-
-
-def _merge_body(request: Message, field: str, body: bytes) -> None:
-    """Merge the first JSON value of ``body``, if there is any, into the request or its field."""
-    try:
-        text = body.decode().lstrip(" \t\r\n")
-        if not text:
-            return
-        value, _ = _decode_first(text)
-        if field != WHOLE_BODY:
-            value = {field: value}
-        json_format.ParseDict(value, request, ignore_unknown_fields=True)
-    except (UnicodeDecodeError, json.JSONDecodeError, json_format.ParseError) as error:
-        raise BadRequestError(f"proto: {error}") from None

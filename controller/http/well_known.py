@@ -5,6 +5,7 @@ How they are written is here; how they are read from one query parameter is in `
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -14,6 +15,8 @@ from google.protobuf import any_pb2, descriptor_pool, json_format
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
+
+from controller.http.go_quote import quote
 
 ANY = "google.protobuf.Any"
 
@@ -28,6 +31,7 @@ MAX_TIMESTAMP_S = 253402300799
 MAX_DURATION_S = 315576000000
 NANOS = 1_000_000_000
 
+_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC throughout, and isoformat() adds no offset
 
 
@@ -81,6 +85,23 @@ def _as_json_format_does(message: Message) -> Any:
         raise ValueError(f"{message.DESCRIPTOR.full_name}: {error}") from None
 
 
+def _field_mask_to_json(message: Any) -> str:
+    return ",".join(_camel_case_path(path) for path in message.paths)
+
+
+def _camel_case_path(path: str) -> str:
+    """``a_b.c_d`` as ``aB.cD``; only what can be turned back may be shown."""
+    if not _PATH.fullmatch(path):
+        raise ValueError(f"google.protobuf.FieldMask.paths contains invalid path: {quote(path)}")
+    camel = re.sub(r"_([a-z])", lambda letter: letter.group(1).upper(), path)
+    back = re.sub(r"[A-Z]", lambda letter: "_" + letter.group().lower(), camel)
+    if back != path or "_" in camel:
+        raise ValueError(
+            f"google.protobuf.FieldMask.paths contains irreversible value {quote(path)}"
+        )
+    return camel
+
+
 TO_JSON: Mapping[str, Callable[[Any], Any]] = {
     "google.protobuf.Timestamp": timestamp_to_json,
     "google.protobuf.Duration": duration_to_json,
@@ -88,7 +109,7 @@ TO_JSON: Mapping[str, Callable[[Any], Any]] = {
     "google.protobuf.Struct": _as_json_format_does,
     "google.protobuf.Value": _as_json_format_does,
     "google.protobuf.ListValue": _as_json_format_does,
-    "google.protobuf.FieldMask": lambda message: message.ToJsonString(),
+    "google.protobuf.FieldMask": _field_mask_to_json,
 }
 """By full name: the message -> its JSON value. Wrappers and Any are `protojson`'s."""
 
@@ -112,8 +133,9 @@ def unpack(message: any_pb2.Any) -> Message:
         descriptor = descriptor_pool.Default().FindMessageTypeByName(name)
         return GetMessageClass(descriptor).FromString(message.value)
     except KeyError:
-        raise ValueError(f'google.protobuf.Any: unable to resolve "{message.type_url}"') from None
+        wanted = quote(message.type_url)
+        raise ValueError(f"google.protobuf.Any: unable to resolve {wanted}: not found") from None
     except DecodeError as error:
         raise ValueError(
-            f'google.protobuf.Any: unable to unmarshal "{message.type_url}": {error}'
+            f"google.protobuf.Any: unable to unmarshal {quote(message.type_url)}: {error}"
         ) from None

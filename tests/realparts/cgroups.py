@@ -88,7 +88,7 @@ def _remove_if_empty(folder: Path) -> None:
         return
 
 
-def _hierarchies() -> list[Path]:
+def hierarchies() -> list[Path]:
     """The root of each mounted tree: the v1 controllers' and the v2 one."""
     if (_MOUNT / "cgroup.controllers").exists():
         return [_MOUNT]
@@ -97,7 +97,7 @@ def _hierarchies() -> list[Path]:
 
 def _folders(path: str) -> list[Path]:
     inside = path.lstrip("/")
-    return [root / inside for root in _hierarchies() if (root / inside).is_dir()]
+    return [root / inside for root in hierarchies() if (root / inside).is_dir()]
 
 
 def _read(listing: Path) -> str:

@@ -34,10 +34,10 @@ def parse_pod_map(worker_id: str) -> Mapping[ContainerId, str] | None:
     pods: dict[ContainerId, str] = {}
     for container_id, pod in decoded:
         bare = bare_container_id(container_id)
-        _check_entry(container_id, bare, pod)
+        name = _pod_name(container_id, bare, pod)
         if bare in pods:
             raise invalid_argument(f"container {shorten(bare)} is in the map twice; {WANTED}")
-        pods[bare] = pod
+        pods[bare] = name
     return pods
 
 
@@ -45,7 +45,7 @@ class _Pairs(list[tuple[str, object]]):
     """A JSON object with its duplicate keys, told apart from a JSON array."""
 
 
-def _check_entry(container_id: str, bare: str, pod: object) -> None:
+def _pod_name(container_id: str, bare: str, pod: object) -> str:
     if not bare or not bare.isprintable():
         raise invalid_argument(f"{shorten(container_id)!r} is no container id; {WANTED}")
     if not isinstance(pod, str):
@@ -58,6 +58,7 @@ def _check_entry(container_id: str, bare: str, pod: object) -> None:
             f"the pod of container {shorten(bare)} has the name {shorten(pod)!r}, which is "
             f"empty or has control characters; {WANTED}"
         )
+    return pod
 
 
 def _not_json(worker_id: str, error: Exception) -> StatusError:

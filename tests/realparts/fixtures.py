@@ -1,7 +1,7 @@
 """The real parts as pytest fixtures, each started once a session.
 
-pytest loads them everywhere (pyproject.toml names this module). Nothing here skips: where a part cannot be had,
-the test fails and says what to install.
+pytest loads this module for every test (pyproject.toml names it). Nothing here skips: where a
+part cannot be had, the test fails and says what to install.
 """
 
 from __future__ import annotations

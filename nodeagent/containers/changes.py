@@ -13,7 +13,7 @@ from nodeagent.containerd_api import events_pb2, events_pb2_grpc
 
 log = structlog.get_logger()
 
-SETTLE_S = 1.0
+SETTLE_S = 0.25
 """containerd does not confirm a subscription. After this time it is taken to be in force."""
 
 LIFE_S = 900.0

@@ -99,7 +99,10 @@ class Kubeconfig:
             raise ValueError(f"{self}: the file is empty")
         self._check_context(merged)
         loader = kube_config.KubeConfigLoader(
-            merged, active_context=self.context or None, config_persister=merger.save_changes
+            merged,
+            active_context=self.context or None,
+            config_base_path=None,  # paths in a file are relative to that file
+            config_persister=merger.save_changes,
         )
         configuration = _blank()
         with _errors_logged() as complaints:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from aiohttp import web
+
 from tests.failures.kube_script import ScriptedApiServer, following, pod, say_events, until
 
 
@@ -26,9 +28,12 @@ async def test_a_bookmark_that_goes_back_means_another_history() -> None:
         await server.put(pod("first"))
         await server.put(pod("lost"))
         past = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "50"}}}
-        server.next_watches.append(say_events(past))
-        async with following(server) as followed:
-            await until(followed.reflector.synced.is_set, "the first list")
+
+        async def restored(request: web.Request) -> web.StreamResponse:
             server.change_unseen(delete=["uid-lost"])
+            return await say_events(past)(request)
+
+        server.next_watches.append(restored)
+        async with following(server) as followed:
             await until(lambda: followed.names() == {"first"}, "the list after it")
         assert len(server.asked.lists) == 2

@@ -112,7 +112,8 @@ def _port_at_all(hosts: list[str], port: int) -> int:
     sockets: list[socket.socket] = []
     try:
         for host in hosts:
-            sockets.append(socket.create_server((host, port)))
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            sockets.append(socket.create_server((host, port), family=family))
             port = sockets[0].getsockname()[1]
         return port
     finally:

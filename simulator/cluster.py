@@ -25,6 +25,7 @@ from simulator.scenario import Scenario, Size, build
 
 ANY_PORT = HostPort("127.0.0.1", 0)
 STOP_GRACE_S = 0.2
+EVERYWHERE = frozenset({"::", "0.0.0.0"})
 SYNC_LIMIT_S = 60.0
 DEFAULT_SIZE = Size()
 
@@ -123,8 +124,23 @@ class SimulatedCluster:
         await self.apiserver.stop()
         self._kubeconfig_file.remove()
 
+    @property
+    def grpc(self) -> HostPort:
+        """Where to reach the controller by gRPC."""
+        return _reachable(self.addresses.grpc)
+
+    @property
+    def http(self) -> HostPort:
+        """Where to reach the controller by HTTP."""
+        return _reachable(self.addresses.http)
+
     async def move_node(self, node: SimNode, address: str) -> None:
         """Give ``node`` another address, as a reboot with DHCP does; its agent moves along."""
         await self.agents.stop_one(node.name)
         change_addresses(self.truth, node, [address])
         await self.agents.start_one(node.name)
+
+
+def _reachable(listening: HostPort) -> HostPort:
+    """A server that listens on every address is reached over loopback."""
+    return HostPort("127.0.0.1", listening.port) if listening.host in EVERYWHERE else listening

@@ -45,7 +45,9 @@ def training(planner: Planner, namespace: str, name: str, pods: int, gpus: int) 
         }
         pod = f"{name}-{completion}-{names.suffix(planner.source)}"
         plan = planner.plan(namespace, pod, containers, owner, labels, qos=Qos.GUARANTEED)
-        yield Placed(node, plan, f"a training Job's pod on {len(ranks)} GPUs")
+        yield Placed(
+            node, plan, "a training Job's pod" + f" on {len(ranks)} GPUs" * (len(ranks) > 1)
+        )
 
 
 def inference(planner: Planner, namespace: str, name: str, replicas: int) -> Iterator[Placed]:
@@ -106,7 +108,9 @@ def web(planner: Planner, name: str, replicas: int) -> Iterator[Placed]:
         labels = {"app": name, "pod-template-hash": template}
         pod = f"{owner.name}-{names.suffix(planner.source)}"
         plan = planner.plan("web", pod, containers, owner, labels)
-        yield Placed(planner.other_node(), plan, "a pod on a node without a GPU")
+        node = planner.other_node()
+        without = node is not None and not node.gpus
+        yield Placed(node, plan, "a pod on a node without a GPU" if without else "")
 
 
 def more(planner: Planner) -> Iterator[Placed]:

@@ -1,4 +1,4 @@
-"""`python -m tests.bench [NAME ...] [--json FILE]`: runs benchmarks one after another.
+"""`python -m tests.bench [NAME ...] [--quick] [--json FILE]`: runs benchmarks one after another.
 
 A benchmark is a module of this package that has ``def main() -> None``; the first line of its
 docstring says what it measures. Each runs in a process of its own, so that none measures what
@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.bench.report import JSON_VARIABLE
+from tests.bench.report import JSON_VARIABLE, QUICK_VARIABLE
 
 _FOLDER = Path(__file__).parent
 
@@ -41,6 +41,7 @@ def main() -> int:
     )
     parser.add_argument("name", nargs="*", help="which to run; none: all")
     parser.add_argument("--json", type=Path, help="also write the figures here, a table a line")
+    parser.add_argument("--quick", action="store_true", help="see that it works: less of it")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.name if name not in known]
     if unknown:
@@ -48,6 +49,8 @@ def main() -> int:
     if arguments.json:
         arguments.json.write_text("")
         os.environ[JSON_VARIABLE] = str(arguments.json.resolve())
+    if arguments.quick:
+        os.environ[QUICK_VARIABLE] = "1"
     broken = [name for name in arguments.name or known if not _run(name)]
     for name in broken:
         print(f"benchmark {name} broke; see above", file=sys.stderr)
@@ -55,7 +58,7 @@ def main() -> int:
 
 
 def _run(name: str) -> bool:
-    """Whether it ended well. It is no child's business how long it takes."""
+    """Whether it ended well."""
     command = f"from tests.bench.{name} import main; main()"
     return subprocess.run([sys.executable, "-c", command], check=False).returncode == 0
 

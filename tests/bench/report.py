@@ -23,6 +23,9 @@ from rich.table import Table
 JSON_VARIABLE = "GPUPODS_BENCH_JSON"
 """Names the file to which each table is appended as one line of JSON."""
 
+QUICK_VARIABLE = "GPUPODS_BENCH_QUICK"
+"""Set: measure for a shorter time, or on less, to see that a benchmark works."""
+
 _PLAIN_WIDTH = 160
 _COLUMNS = ("figure", "ours", "baseline", "ratio", "target", "reached")
 
@@ -34,6 +37,11 @@ class Target:
     bound: float
     kind: Literal["at most", "at least"]
     of: Literal["ours", "ratio"] = "ours"
+
+
+def quick() -> bool:
+    """Whether the figures matter less than the time they take (``--quick``)."""
+    return bool(os.environ.get(QUICK_VARIABLE))
 
 
 def at_most(bound: float, of: Literal["ours", "ratio"] = "ours") -> Target:
@@ -150,7 +158,7 @@ def _cells(figure: Figure) -> tuple[str, ...]:
 def _ratio(figure: Figure) -> str:
     if figure.ratio is None:
         return ""
-    return ("÷" if figure.divided else "×") + _number(figure.ratio)
+    return ("÷" if figure.divided else "x") + _number(figure.ratio)
 
 
 def _target(figure: Figure) -> str:
@@ -159,7 +167,7 @@ def _target(figure: Figure) -> str:
         return ""
     sign = "≤" if target.kind == "at most" else "≥"
     if target.of == "ratio":
-        return f"{sign} {'÷' if figure.divided else '×'}{_number(target.bound)}"
+        return f"{sign} {'÷' if figure.divided else 'x'}{_number(target.bound)}"
     return f"{sign} {_number(target.bound)} {figure.unit}"
 
 

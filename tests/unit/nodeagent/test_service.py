@@ -1,0 +1,100 @@
+"""Those who ask a node agent at once share its work; what was not found out is not kept."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+
+from gpupods.addresses import HostPort
+from gpupods.identity import Pid
+from gpupods.v1alpha1 import gpupods_pb2 as pb
+from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
+from nodeagent.agent import NodeAgent
+from nodeagent.containers.identify import ProcessIdentifier
+from nodeagent.processes.table import ProcessFacts
+from nodeagent.settings import NodeAgentSettings
+from simulator.changes import set_runtime_fault
+from simulator.gpus import SimulatedGpus
+from simulator.model import RuntimeFault, SimNode
+from simulator.processes import SimulatedProcessTable
+from simulator.runtime import SimulatedRuntime
+from tests.unit.simulator.small import Small, small
+
+AN_HOUR_MS = 3_600_000
+
+
+class CountedTable(SimulatedProcessTable):
+    """Remembers which processes it was read for."""
+
+    def __init__(self, node: SimNode) -> None:
+        super().__init__(node)
+        self.reads: list[Pid] = []
+
+    def read(self, pid: Pid) -> ProcessFacts | None:
+        self.reads.append(pid)
+        return super().read(pid)
+
+
+@asynccontextmanager
+async def agent(world: Small) -> AsyncIterator[tuple[Any, CountedTable]]:
+    table = CountedTable(world.node)
+    identifier = ProcessIdentifier(table, SimulatedRuntime(world.node))
+    settings = NodeAgentSettings(grpc_listen=HostPort("127.0.0.1", 0), node_name="gpu-1")
+    started = NodeAgent(settings, SimulatedGpus(world.node, world.cluster.clock), identifier)
+    at = await started.start()
+    async with grpc.aio.insecure_channel(str(at)) as channel:
+        yield pb_grpc.GpuPodsServiceStub(channel), table
+    await started.stop()
+
+
+def rows(answer: pb.GetGpuPodsResponse) -> list[tuple[str, int, str]]:
+    return sorted(
+        (gpu, row.pid, row.pod) for gpu, pods in answer.GpuPods.items() for row in pods.pidPods
+    )
+
+
+async def test_one_sample_is_identified_once() -> None:
+    async with agent(small()) as (stub, table):
+        first = await stub.GetGpuPods(pb.GetGpuPodsRequest())
+        again = await stub.GetGpuPods(pb.GetGpuPodsRequest(max_age_ms=AN_HOUR_MS))
+    assert len(rows(first)) == 3
+    assert again == first
+    assert len(table.reads) == len(set(table.reads)) == 2
+
+
+async def test_a_fresh_sample_is_identified_anew() -> None:
+    world = small()
+    async with agent(world) as (stub, table):
+        first = await stub.GetGpuPods(pb.GetGpuPodsRequest())
+        del world.node.processes[table.reads[0]]
+        after = await stub.GetGpuPods(pb.GetGpuPodsRequest())
+    assert len(rows(after)) < len(rows(first))
+
+
+async def test_each_callers_map_counts_though_the_sample_is_shared() -> None:
+    world = small()
+    container = world.pod.containers[0].id
+    async with agent(world) as (stub, table):
+        answers = [
+            await stub.GetGpuPods(pb.GetGpuPodsRequest(worker_id=map_, max_age_ms=AN_HOUR_MS))
+            for map_ in ("", f'{{"{container}": "mine"}}', "{}", "")
+        ]
+    assert [{pod for _, _, pod in rows(answer)} for answer in answers] == [
+        {"resnet-0"}, {"mine"}, set(), {"resnet-0"},
+    ]  # fmt: skip
+    assert len(table.reads) == 2
+
+
+async def test_an_answer_that_lacks_something_is_not_given_again() -> None:
+    world = small()
+    set_runtime_fault(world.node, RuntimeFault.DOWN)
+    async with agent(world) as (stub, _):
+        lacking = await stub.GetGpuPods(pb.GetGpuPodsRequest())
+        set_runtime_fault(world.node, RuntimeFault.NONE)
+        whole = await stub.GetGpuPods(pb.GetGpuPodsRequest(max_age_ms=AN_HOUR_MS))
+    assert [part.kind for part in lacking.missing] == [pb.MISSING_KIND_RUNTIME]
+    assert not whole.missing
+    assert len(rows(whole)) == 3

@@ -102,9 +102,10 @@ class Informers:
 
     async def wait_synced(self, timeout_s: float) -> bool:
         """Wait until pods and nodes have been listed once; False if the time is over first."""
-        both = asyncio.gather(self._pods.synced.wait(), self._nodes.synced.wait())
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(both, timeout_s)
+            async with asyncio.timeout(timeout_s):
+                await self._pods.synced.wait()
+                await self._nodes.synced.wait()
         return self._cache.synced
 
     def status(self) -> tuple[ReflectorStatus, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import grpc
@@ -10,13 +11,24 @@ from aiohttp import web
 from google.protobuf.message import Message
 
 from controller.http.connection import CONTENT_TYPE, SERVER_NAME, error_response
-from controller.http.errors import DEADLINE_EXCEEDED, UNKNOWN, HttpError, http_error, rpc_error
+from controller.http.errors import (
+    DEADLINE_EXCEEDED,
+    INTERNAL,
+    UNAUTHENTICATED,
+    UNKNOWN,
+    HttpError,
+    http_error,
+    rpc_error,
+)
 from controller.http.form import Form
 from controller.http.metadata import read_timeout_s, to_headers, to_metadata
 from controller.http.routes import Match
 from controller.http.transcoder import Transcoder
 
 log = structlog.get_logger()
+
+_NO_MESSAGE = "cardinality violation: received no response message from non-server-streaming RPC"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 _SHORTEST_TIMEOUT_S = 0.001
 """gRPC rounds a shorter one up to this, and then answers late."""
@@ -53,9 +65,11 @@ async def forward(
 
 async def _answer(transcoder: Transcoder, call: Any) -> web.Response:
     try:
-        response: Message = await call
+        response: Message | None = await call
     except grpc.aio.AioRpcError as error:
         return _refuse(error)
+    if response is None:  # the server sent OK, and no message before it
+        return error_response(http_error(INTERNAL, _NO_MESSAGE))
     headers = to_headers(await call.initial_metadata())
     try:
         body = transcoder.write_response(response)
@@ -67,8 +81,8 @@ async def _answer(transcoder: Transcoder, call: Any) -> web.Response:
 def _refuse(error: grpc.aio.AioRpcError) -> web.Response:
     described = rpc_error(error)
     response = error_response(described)
-    if error.code() is grpc.StatusCode.UNAUTHENTICATED and described.message.isprintable():
-        response.headers["WWW-Authenticate"] = described.message
+    if described.code == UNAUTHENTICATED:
+        response.headers["WWW-Authenticate"] = _CONTROL.sub(" ", described.message)
     # An answer that is nothing but an error has no initial metadata at all.
     metadata = error.initial_metadata()
     return _with_headers(response, to_headers(metadata) if metadata else [])

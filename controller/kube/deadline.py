@@ -48,4 +48,6 @@ class OneAtATime:
             raise TimeoutError("an earlier attempt still hangs")
         future = start(work)
         self._busy = future  # type: ignore[assignment]  # Future is invariant; only done() is used
-        return await asyncio.wait_for(asyncio.wrap_future(future), limit_s)
+        # Not wait_for: before Python 3.12 it can lose a cancellation that comes with the result.
+        async with asyncio.timeout(limit_s):
+            return await asyncio.wrap_future(future)

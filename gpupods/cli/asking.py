@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gpupods.cli.failure import CommandFailed, NoAnswer
+from gpupods.cli.failure import CommandFailed, NoAnswer, NotReached
 from gpupods.cli.output.terminal import console_for
 from gpupods.cli.question import Question
 from gpupods.cli.server_choice import SERVER_VARIABLE, InCluster, Named, reachable
@@ -30,22 +30,29 @@ def ask(server: Named | InCluster, question: Question) -> pb.GetGpuPodsResponse:
     """
     where = server.target if isinstance(server, Named) else "the controller in the cluster"
     with waiting(console_for(sys.stderr), f"asking {where} ..."), reachable(server) as target:
-        return _ask(target, question)
+        try:
+            return _ask(target, question)
+        except GpuPodsError as error:
+            message = error.message.replace(target, where)
+            raise _failure_for(error)(message, _hint(error, question)) from error
 
 
 def _ask(target: str, question: Question) -> pb.GetGpuPodsResponse:
     with Client(target) as client:
-        try:
-            return client.get_gpu_pods_message(
-                question.pod,
-                only_this_pod=question.only_this_pod,
-                max_age_s=question.max_age_s,
-                timeout_s=question.timeout_s,
-            )
-        except (Unavailable, DeadlineExceeded) as error:
-            raise NoAnswer(error.message, _hint(error, question)) from error
-        except GpuPodsError as error:
-            raise CommandFailed(error.message, _hint(error, question)) from error
+        return client.get_gpu_pods_message(
+            question.pod,
+            only_this_pod=question.only_this_pod,
+            max_age_s=question.max_age_s,
+            timeout_s=question.timeout_s,
+        )
+
+
+def _failure_for(error: GpuPodsError) -> type[CommandFailed]:
+    if isinstance(error, Unreachable):
+        return NotReached
+    if isinstance(error, Unavailable | DeadlineExceeded):
+        return NoAnswer
+    return CommandFailed
 
 
 def _hint(error: GpuPodsError, question: Question) -> str:

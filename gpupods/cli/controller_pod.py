@@ -6,6 +6,7 @@ Credentials are the `kubernetes` package's matter: kubeconfig files, tokens, cre
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -68,6 +69,8 @@ def _forward(where: InCluster) -> PortForward:
     from kubernetes.client.exceptions import ApiException  # noqa: PLC0415 - 0.6 s to load
     from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
+    # Each retry is a warning there; what comes of it is raised in the end.
+    logging.getLogger("urllib3").setLevel(logging.ERROR)
     api = _core_api(where)
     try:
         pods = api.list_namespaced_pod(
@@ -79,7 +82,8 @@ def _forward(where: InCluster) -> PortForward:
     except ApiException as error:
         raise _refused(error, where) from error
     except HTTPError as error:
-        raise NoAnswer(f"the Kubernetes API server was not reached: {error}") from error
+        reason = getattr(error, "reason", None) or error
+        raise NoAnswer(f"the Kubernetes API server was not reached: {reason}") from error
 
 
 def _core_api(where: InCluster) -> CoreV1Api:
@@ -90,7 +94,9 @@ def _core_api(where: InCluster) -> CoreV1Api:
         if _in_a_pod(where):
             config.load_incluster_config(client_configuration=configuration)
         else:
-            config.load_kube_config(where.kubeconfig, where.context, configuration)
+            # KUBECONFIG as it is now: the package reads it once, when it is imported.
+            files = where.kubeconfig or os.environ.get("KUBECONFIG")
+            config.load_kube_config(files, where.context, configuration)
     except (config.ConfigException, OSError) as error:
         raise CommandFailed(
             f"no server was named, and the kubeconfig cannot be used: {error}",
@@ -166,9 +172,9 @@ def _open_stream(api: CoreV1Api, pod: Pod, port: int) -> Stream:
 
 
 def _refused(error: Any, where: InCluster) -> CommandFailed:
-    """``error`` is an ApiException; status 0 is a WebSocket that was not opened."""
-    reason = _api_message(error)
-    if error.status in {UNAUTHORIZED, FORBIDDEN}:
+    """``error`` is an ApiException."""
+    status, reason = _status_and_message(error)
+    if status in {UNAUTHORIZED, FORBIDDEN}:
         return CommandFailed(
             f"the Kubernetes API server refuses: {reason}",
             "a port-forward needs to get and list pods, and to create pods/portforward, in "
@@ -177,9 +183,18 @@ def _refused(error: Any, where: InCluster) -> CommandFailed:
     return NoAnswer(f"the Kubernetes API server did not open the port-forward: {reason}")
 
 
-def _api_message(error: Any) -> str:
-    """The message of a Kubernetes Status, if the body is one."""
+def _status_and_message(error: Any) -> tuple[int, str]:
+    """HTTP's status, and the message of a Kubernetes Status if the body is one.
+
+    What a WebSocket was refused with is found in the exception that this one was made from.
+    """
+    from websocket import WebSocketBadStatusException  # noqa: PLC0415
+
+    status, body, reason = error.status, error.body, error.reason
+    refusal = error.__context__
+    if isinstance(refusal, WebSocketBadStatusException):
+        status, body, reason = refusal.status_code, refusal.resp_body, f"HTTP {refusal.status_code}"
     try:
-        return str(json.loads(error.body)["message"])
+        return status, str(json.loads(body)["message"])
     except (TypeError, ValueError, KeyError):
-        return f"{error.status or ''} {error.reason}".strip()
+        return status, str(reason)

@@ -30,3 +30,7 @@ class NoAnswer(CommandFailed):
     """Nobody answered, or not in time: the same command may succeed later."""
 
     exit_code = ExitCode.NO_ANSWER
+
+
+class NotReached(NoAnswer):
+    """No connection to the server, or it broke: the server itself said nothing."""

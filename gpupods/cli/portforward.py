@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 CHUNK = 64 * 1024
+CLOSED = "its connection was closed on the way"
 LIBRARY_THREAD = "Kubernetes port forward proxy"
 
 
@@ -52,6 +53,7 @@ class PortForward:
     """Listens from the start; ``target`` is its address for gRPC. To be closed.
 
     The first stream is opened at once, so that what is wrong is known before anybody connects.
+    ``problem`` says why connections end, as far as is known.
 
     Args:
         open_stream: opens one more stream; may raise anything, which is passed on for the first
@@ -59,7 +61,7 @@ class PortForward:
     """
 
     def __init__(self, open_stream: Callable[[], Stream]) -> None:
-        self.problem = ""
+        self.problem = CLOSED
         self._open_stream = open_stream
         self._first: Stream | None = open_stream()
         self._sockets: list[Socket] = [self._first.socket]
@@ -91,16 +93,19 @@ class PortForward:
             _end(connection)
             return
         self._sockets.append(stream.socket)
-        threading.Thread(target=_copy, args=(connection, stream.socket), daemon=True).start()
+        threading.Thread(target=_pass_on, args=(connection, stream.socket), daemon=True).start()
         _copy(stream.socket, connection)
+        # Before gRPC learns of the end, so that who then asks finds the reason.
         self.problem = stream.error() or self.problem
+        _end(stream.socket)
+        _end(connection)
 
     def _library_failed(self, failure: threading.ExceptHookArgs) -> None:
         """`kubernetes` lets its thread die of a broken connection, with a traceback on stderr."""
         if failure.thread is None or not failure.thread.name.startswith(LIBRARY_THREAD):
             self._previous_hook(failure)
             return
-        self.problem = f"the connection to the Kubernetes API server broke: {failure.exc_value}"
+        self.problem = f"the connection to the Kubernetes API server: {failure.exc_value}"
         # That thread's end of the stream stays open: nobody would learn of it.
         self._end_all()
 
@@ -110,7 +115,7 @@ class PortForward:
 
     def close(self) -> None:
         """End every connection and remove the socket. Closing twice does nothing."""
-        self._listener.close()
+        _end(self._listener)
         self._end_all()
         self._folder.cleanup()
         if threading.excepthook == self._library_failed:
@@ -128,13 +133,17 @@ class PortForward:
         self.close()
 
 
+def _pass_on(source: Socket, sink: Socket) -> None:
+    """Copy until either side ends; then both do: gRPC has no use for half a connection."""
+    _copy(source, sink)
+    _end(source)
+    _end(sink)
+
+
 def _copy(source: Socket, sink: Socket) -> None:
-    """Until either side ends; then both do: gRPC has no use for a half of a connection."""
     with contextlib.suppress(OSError):
         while data := source.recv(CHUNK):
             sink.sendall(data)
-    _end(source)
-    _end(sink)
 
 
 def _end(one: Socket) -> None:

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from gpupods.addresses import MAX_PORT
-from gpupods.cli.failure import CommandFailed
+from gpupods.cli.failure import NoAnswer, NotReached
 from gpupods.client.channel import channel_target
 
 SERVER_VARIABLE = "GPUPODS_SERVER"
@@ -120,7 +120,5 @@ def reachable(server: Named | InCluster) -> Iterator[str]:
     with forward_to_controller(server) as forward:
         try:
             yield forward.target
-        except CommandFailed as error:
-            if forward.problem:
-                raise type(error)(f"the port-forward broke: {forward.problem}") from error
-            raise
+        except NotReached as error:
+            raise NoAnswer(f"the port-forward broke: {forward.problem}") from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -120,7 +121,9 @@ class ScriptedApiServer:
         self._history: list[tuple[int, Json]] = []
         self._news = asyncio.Condition()
         self._runner: web.AppRunner | None = None
-        self._port = 0
+        # Bound and not listening, it keeps the port ours while the server is away.
+        self._place = _bound(0)
+        self._port = int(self._place.getsockname()[1])
 
     async def __aenter__(self) -> Self:
         await self.listen()
@@ -128,6 +131,7 @@ class ScriptedApiServer:
 
     async def __aexit__(self, *_: object) -> None:
         await self.vanish()
+        self._place.close()
 
     @property
     def url(self) -> str:
@@ -140,9 +144,7 @@ class ScriptedApiServer:
         app.router.add_get("/api/v1/nodes", self._nodes_asked)
         self._runner = web.AppRunner(app, shutdown_timeout=0.001, handler_cancellation=True)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self._port, reuse_address=True)
-        await site.start()
-        self._port = self._runner.addresses[0][1]
+        await web.SockSite(self._runner, _bound(self._port)).start()
 
     async def vanish(self) -> None:
         """Break all connections and refuse new ones."""
@@ -229,6 +231,13 @@ class ScriptedApiServer:
         for event in events:
             await response.write(json.dumps(event).encode() + b"\n")
         return version
+
+
+def _bound(port: int) -> socket.socket:
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.bind(("127.0.0.1", port))
+    return made
 
 
 class RushingClock:

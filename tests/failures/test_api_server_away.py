@@ -35,15 +35,13 @@ async def test_it_goes_and_comes_back() -> None:
 
 
 async def test_it_is_not_there_yet_when_we_start() -> None:
-    server = ScriptedApiServer()
-    async with server:
-        pass  # it has a port now, and does not listen
-    async with following(server) as followed:
-        await until(lambda: followed.reflector.status.failures >= 3, "three attempts")
-        assert not followed.cache.synced
-        assert "Cannot connect" in followed.cache.why_not_synced()
-        await server.put(pod("first"))
-        await server.listen()
-        await until(followed.reflector.synced.is_set, "the list")
-        assert followed.names() == {"first"}
+    async with ScriptedApiServer() as server:
         await server.vanish()
+        async with following(server) as followed:
+            await until(lambda: followed.reflector.status.failures >= 3, "three attempts")
+            assert not followed.cache.synced
+            assert "Cannot connect" in followed.cache.why_not_synced()
+            await server.put(pod("first"))
+            await server.listen()
+            await until(followed.reflector.synced.is_set, "the list")
+            assert followed.names() == {"first"}

@@ -1,4 +1,4 @@
-"""The main job on real parts: kube-apiserver, containerd, nvidia-ml-py on a fake driver, our servers.
+"""The main job on real parts: kube-apiserver, containerd, real NVML calls, our console scripts.
 
 `world` is one node with its servers, `scene` the objects that a test puts there, `truth` what the
 answer must then be; `askers` ask it in four ways, `watching` asks while something breaks.

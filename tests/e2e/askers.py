@@ -95,7 +95,7 @@ class ByCommand:
 
     def run(self, *arguments: str) -> Ended:
         """`gpupods get` with these arguments, at this controller."""
-        words = ("get", *arguments, "--timeout", f"{_DEADLINE_S:g}s", "--server", self.target)
+        words = ("get", "--server", self.target, "--timeout", f"{_DEADLINE_S:g}s", *arguments)
         return run_script("gpupods", *words)
 
 

@@ -13,14 +13,17 @@ from pathlib import Path
 from typing import Self
 
 from tests.realparts import cgroups
+from tests.realparts.processes import wait_until
 
+_LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
 _NUMBERS = itertools.count(1)
 
 
 class HostProcess:
-    """A sleep, from `start` to `end`."""
+    """A sleep, from `start` to `end`; one that gets `wanted_pid`, where a free one is given."""
 
-    def __init__(self) -> None:
+    def __init__(self, wanted_pid: int | None = None) -> None:
+        self._wanted_pid = wanted_pid
         self.cgroup = f"/gpupods-e2e.slice/session-{os.getpid()}-{next(_NUMBERS)}.scope"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -37,9 +40,21 @@ class HostProcess:
         return self._process.pid
 
     def start(self) -> None:
-        self._process = subprocess.Popen(["sleep", "2000000000"], start_new_session=True)
+        wait_until(self._has_started, what=f"a process to get the pid {self._wanted_pid}")
         for root in cgroups.hierarchies():
-            _move(root, self.cgroup, self._process.pid)
+            _move(root, self.cgroup, self.pid)
+
+    def _has_started(self) -> bool:
+        """Start one; false if somebody else was given the wanted pid meanwhile."""
+        if self._wanted_pid is not None:
+            _LAST_PID.write_text(str(self._wanted_pid - 1))
+        started = subprocess.Popen(["sleep", "2000000000"], start_new_session=True)
+        if self._wanted_pid not in (None, started.pid):
+            started.kill()
+            started.wait()
+            return False
+        self._process = started
+        return True
 
     def end(self) -> None:
         """End it and remove its cgroup. Ending twice does nothing."""

@@ -114,7 +114,7 @@ def unread_gpu(index: int, gpu: Gpu) -> pb.GpuInfo:
     """One GPU that was seen before and does not answer now."""
     info = expected_gpu(index, gpu)
     for field in ("usageGpu", "utilization_known", "memory_total", "memory_used", "memory_known"):
-        info.ClearField(field)  # type: ignore[arg-type]  # the stub wants literals
+        info.ClearField(field)
     return info
 
 

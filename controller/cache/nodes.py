@@ -49,7 +49,10 @@ class NodeIndex:
     def remove(self, uid: str) -> None:
         """Forget a node, if it is known. Its name stays if a newer node has taken it."""
         name = self._names.pop(uid, None)
-        if name is None or self._by_name[name].uid != uid:
+        if name is None:
+            return
+        node = self._by_name.get(name)
+        if node is None or node.uid != uid:
             return
         del self._by_name[name]
         self._tell(name, None)

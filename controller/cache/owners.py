@@ -23,7 +23,7 @@ def owner_of(references: Sequence[OwnerReference], template_hash: str) -> Owner 
 
 
 def _resolved(reference: OwnerReference, template_hash: str) -> Owner:
-    deployment, dash, suffix = reference.name.rpartition("-")
-    if reference.kind == "ReplicaSet" and dash and deployment and suffix == template_hash:
+    deployment, _, suffix = reference.name.rpartition("-")
+    if reference.kind == "ReplicaSet" and deployment and suffix and suffix == template_hash:
         return Owner("Deployment", sys.intern(deployment))
     return Owner(sys.intern(reference.kind), sys.intern(reference.name))

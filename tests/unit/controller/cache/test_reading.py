@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from controller.cache.owners import owner_of
+from controller.cache.reading import node_record, pod_record
+from controller.cache.records import Owner
+from controller.kube.json_encoding import JsonEncoding
+from controller.kube.objects import Node, OwnerReference, Pod
+
+
+def pod(**parts: Any) -> Pod:
+    metadata = {"uid": "u", "name": "web-0", "namespace": "team"} | parts.pop("metadata", {})
+    return JsonEncoding(Pod).item(json.dumps({"metadata": metadata} | parts).encode())  # type: ignore[arg-type]
+
+
+def container(name: str, container_id: str = "", **states: str) -> dict[str, Any]:
+    ended = {state: {"terminated": {"containerID": one}} for state, one in states.items()}
+    return {"name": name, "containerID": container_id} | ended
+
+
+def test_a_pod_that_has_nothing_yet() -> None:
+    record = pod_record(pod())
+    assert (record.uid, record.namespace, record.name) == ("u", "team", "web-0")
+    assert (record.node, record.phase, record.containers, record.owner) == ("", "", (), None)
+
+
+def test_all_kinds_of_containers_and_their_last_runs() -> None:
+    record = pod_record(
+        pod(
+            spec={"nodeName": "n1"},
+            status={
+                "phase": "Running",
+                "initContainerStatuses": [
+                    container("setup", "containerd://i1", state="containerd://i1"),
+                    container("sidecar", "containerd://i2", lastState="containerd://i0"),
+                ],
+                "containerStatuses": [
+                    container("main", "cri-o://m2", lastState="cri-o://m1"),
+                    container("waiting"),
+                ],
+                "ephemeralContainerStatuses": [container("debug", "docker://e1")],
+            },
+        )
+    )
+    assert record.containers == (
+        ("i1", "setup"),
+        ("i2", "sidecar"),
+        ("i0", "sidecar"),
+        ("m2", "main"),
+        ("m1", "main"),
+        ("e1", "debug"),
+    )
+    assert (record.node, record.phase) == ("n1", "Running")
+
+
+def test_strings_that_repeat_are_shared() -> None:
+    one, other = (
+        pod_record(pod(spec={"nodeName": "n" * 50}, metadata={"namespace": "s" * 50}))
+        for _ in range(2)
+    )
+    assert one.node is other.node
+    assert one.namespace is other.namespace
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "template_hash", "owner"),
+    [
+        ("ReplicaSet", "web-5d4f8c", "5d4f8c", Owner("Deployment", "web")),
+        ("ReplicaSet", "my-web-app-5d4f8c", "5d4f8c", Owner("Deployment", "my-web-app")),
+        ("ReplicaSet", "web-5d4f8c", "", Owner("ReplicaSet", "web-5d4f8c")),
+        ("ReplicaSet", "web-5d4f8c", "other", Owner("ReplicaSet", "web-5d4f8c")),
+        ("ReplicaSet", "web", "web", Owner("ReplicaSet", "web")),
+        ("ReplicaSet", "-5d4f8c", "5d4f8c", Owner("ReplicaSet", "-5d4f8c")),
+        ("ReplicaSet", "web-", "", Owner("ReplicaSet", "web-")),
+        ("StatefulSet", "web-5d4f8c", "5d4f8c", Owner("StatefulSet", "web-5d4f8c")),
+        ("Job", "train", "", Owner("Job", "train")),
+        ("Node", "n1", "", Owner("Node", "n1")),
+    ],
+)
+def test_owners(kind: str, name: str, template_hash: str, owner: Owner) -> None:
+    references = [
+        OwnerReference("Other", "not-the-controller"),
+        OwnerReference(kind, name, controller=True),
+    ]
+    assert owner_of(references, template_hash) == owner
+
+
+def test_an_owner_that_does_not_control_is_none() -> None:
+    assert owner_of([OwnerReference("ConfigMap", "x", controller=False)], "") is None
+    assert owner_of([], "") is None
+
+
+def test_labels_and_references_are_read_from_a_pod() -> None:
+    record = pod_record(
+        pod(
+            metadata={
+                "labels": {"app": "web", "pod-template-hash": "5d4f8c"},
+                "ownerReferences": [
+                    {"kind": "ReplicaSet", "name": "web-5d4f8c", "controller": True}
+                ],
+            }
+        )
+    )
+    assert record.owner == Owner("Deployment", "web")
+
+
+def test_a_node_keeps_its_internal_addresses_in_their_order() -> None:
+    node = JsonEncoding(Node).item(
+        json.dumps(
+            {
+                "metadata": {"name": "n1", "uid": "u"},
+                "status": {
+                    "addresses": [
+                        {"type": "Hostname", "address": "n1"},
+                        {"type": "InternalIP", "address": "fd00::1"},
+                        {"type": "InternalIP", "address": "10.0.0.1"},
+                        {"type": "ExternalIP", "address": "198.51.100.1"},
+                        {"type": "InternalIP", "address": ""},
+                    ]
+                },
+            }
+        ).encode()  # type: ignore[arg-type]
+    )
+    record = node_record(node)
+    assert (record.name, record.uid) == ("n1", "u")
+    assert record.internal_ips == ("fd00::1", "10.0.0.1")
+
+
+@pytest.mark.parametrize("status", [None, {}, {"addresses": None}])
+def test_a_node_without_addresses(status: Any) -> None:
+    raw = json.dumps({"metadata": {"name": "n1", "uid": "u"}, "status": status}).encode()
+    assert node_record(JsonEncoding(Node).item(raw)).internal_ips == ()  # type: ignore[arg-type]

@@ -43,11 +43,13 @@ class ContainerdServices:
         self.subscriptions = 0
         self._server: grpc.aio.Server | None = None
 
-    async def start(self) -> None:
+    async def start(self, *, services: bool = True) -> None:
+        """Listen; without ``services``, as a program that speaks gRPC and is not containerd."""
         self._server = grpc.aio.server()
-        containers_pb2_grpc.add_ContainersServicer_to_server(_Containers(self), self._server)
-        tasks_pb2_grpc.add_TasksServicer_to_server(_Tasks(self), self._server)
-        events_pb2_grpc.add_EventsServicer_to_server(_Events(self), self._server)
+        if services:
+            containers_pb2_grpc.add_ContainersServicer_to_server(_Containers(self), self._server)
+            tasks_pb2_grpc.add_TasksServicer_to_server(_Tasks(self), self._server)
+            events_pb2_grpc.add_EventsServicer_to_server(_Events(self), self._server)
         self._server.add_insecure_port(f"unix:{self.socket}")
         await self._server.start()
 

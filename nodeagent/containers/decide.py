@@ -52,9 +52,9 @@ def ended(pid: Pid, facts: ProcessFacts | None, sampled: Moment) -> IdentifiedPr
     if facts is None:
         detail = "the driver lists it, the kernel does not"
         return IdentifiedProcess(pid, "", None, None, Unattributed.PROCESS_EXITED, detail)
-    younger_s = facts.start_boot_s - sampled.boot
-    if younger_s > TICK_S:
-        detail = f"it is {facts.name!r} by now, started {younger_s:.2f} s after the sample"
+    if facts.start_boot_s > sampled.boot + TICK_S:
+        later_s = facts.start_boot_s - sampled.boot
+        detail = f"it is {facts.name!r} by now, started {later_s:.2f} s after the sample"
         return IdentifiedProcess(pid, "", None, None, Unattributed.PID_REUSED, detail)
     return None
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 from google.protobuf import json_format
-from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
 from controller.http import json_text
-from controller.http.descriptors import type_of
+from controller.http.descriptors import field_named, map_entry, type_of
 from controller.http.errors import BadRequestError
 from controller.http.routes import WHOLE_BODY
 from controller.http.well_known import has_own_form
@@ -35,21 +35,40 @@ def merge_body(request: Message, field_name: str, body: bytes) -> None:
     if not text.strip():
         return
     value = json_text.decode_first(text)
-    _check_shape(field, value)
+    if field is None:
+        _check_message(type_of(request), value)
+    else:
+        _check_member(field, value)
+        value = {field.name: value}
     try:
-        shown = value if field is None else {field.name: value}
-        json_format.ParseDict(shown, request, ignore_unknown_fields=True)
+        json_format.ParseDict(value, request, ignore_unknown_fields=True)
     except (ValueError, json_format.ParseError) as error:
         raise BadRequestError(f"proto: {error}") from None
 
 
-def _check_shape(field: FieldDescriptor | None, value: object) -> None:
-    """json_format takes much for an object that is none."""
-    is_plain_message = field is None or (
-        field.message_type is not None
-        and not field.is_repeated
-        and not has_own_form(field.message_type)
-    )
-    if is_plain_message and not isinstance(value, dict):
+def _check_message(descriptor: Descriptor, value: object) -> None:
+    """Refuse what json_format would take for an object and is none; it looks at the rest."""
+    if has_own_form(descriptor):
+        return
+    if not isinstance(value, dict):
         shown = "[" if isinstance(value, list) else json.dumps(value)
-        raise BadRequestError(f"proto: syntax error (line 1:1): unexpected token {shown}")
+        raise BadRequestError(f"proto: syntax error: unexpected token {shown}")
+    for name, member in value.items():
+        field = field_named(descriptor, name)
+        if field is not None and member is not None:
+            _check_member(field, member)
+
+
+def _check_member(field: FieldDescriptor, value: object) -> None:
+    entry = map_entry(field)
+    if entry is not None:
+        if not isinstance(value, dict):
+            raise BadRequestError(f"proto: syntax error: unexpected token in map {field.name}")
+        if entry["value"].message_type is not None:
+            for item in value.values():
+                _check_message(entry["value"].message_type, item)
+    elif field.message_type is not None and not field.is_repeated:
+        _check_message(field.message_type, value)
+    elif field.message_type is not None and isinstance(value, list):
+        for item in value:
+            _check_message(field.message_type, item)

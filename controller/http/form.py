@@ -26,10 +26,10 @@ def parse_form(encoded: bytes) -> Form:
     """
     if encoded.count(b"&") >= MAX_PARAMETERS:
         raise BadRequestError("number of URL query parameters exceeded limit")
+    if b";" in encoded:
+        raise BadRequestError("invalid semicolon separator in query")
     form: Form = {}
     for pair in encoded.split(b"&"):
-        if b";" in pair:
-            raise BadRequestError("invalid semicolon separator in query")
         if not pair:
             continue
         key, _, value = pair.partition(b"=")

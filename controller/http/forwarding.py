@@ -82,7 +82,7 @@ def _refuse(error: grpc.aio.AioRpcError) -> web.Response:
     described = rpc_error(error)
     response = error_response(described)
     if described.code == UNAUTHENTICATED:
-        response.headers["WWW-Authenticate"] = _CONTROL.sub(" ", described.message)
+        response.headers["WWW-Authenticate"] = _CONTROL.sub(" ", described.message).strip()
     # An answer that is nothing but an error has no initial metadata at all.
     metadata = error.initial_metadata()
     return _with_headers(response, to_headers(metadata) if metadata else [])

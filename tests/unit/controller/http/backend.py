@@ -118,7 +118,7 @@ def _code(number: int) -> grpc.StatusCode:
 def _metadata(context: Context) -> pb.GetGpuPodsResponse:
     """What the caller sent beside the request, one missing part for each pair."""
     response = pb.GetGpuPodsResponse()
-    for key, value in sorted(context.invocation_metadata() or ()):  # type: ignore[type-var]
+    for key, value in sorted(context.invocation_metadata() or ()):
         shown = value if isinstance(value, str) else value.hex()
         response.missing.add(subject=key, reason=shown)
     return response
@@ -130,11 +130,11 @@ def _answer(request: pb.GetGpuPodsRequest) -> pb.GetGpuPodsResponse:
     response.sample_time.FromJsonString("2026-11-30T09:10:11.123456Z")
     row = response.GpuPods[GPU].pidPods.add(
         pid=request.max_age_ms,
-        processName="Ünïcode 日本 \U0001f600 \u2028 <&> \"\\/\b\f\n\r\t\x01\x7f",
+        processName='Ünïcode 日本 \U0001f600 \u2028 <&> "\\/\b\f\n\r\t\x01\x7f',
         UsedGpuMemory=MAX_UINT64,
         pod="pöd-日本",
         memory_known=request.only_this_pod,
-        types=[pb.PROCESS_TYPE_COMPUTE, 77],  # type: ignore[list-item]
+        types=[pb.PROCESS_TYPE_COMPUTE, 77],
     )
     row.owner.kind = "Job"
     row.start_time.FromJsonString("1969-12-31T23:59:59.5Z")

@@ -88,22 +88,30 @@ def _forward(where: InCluster) -> PortForward:
 
 def _core_api(where: InCluster) -> CoreV1Api:
     from kubernetes import client, config  # noqa: PLC0415
+    from yaml import YAMLError  # noqa: PLC0415
 
     configuration = client.Configuration()
+    # KUBECONFIG as it is now: the package reads it once, when it is imported.
+    files = where.kubeconfig or os.environ.get("KUBECONFIG") or config.KUBE_CONFIG_DEFAULT_LOCATION
     try:
         if _in_a_pod(where):
             config.load_incluster_config(client_configuration=configuration)
         else:
-            # KUBECONFIG as it is now: the package reads it once, when it is imported.
-            files = where.kubeconfig or os.environ.get("KUBECONFIG")
             config.load_kube_config(files, where.context, configuration)
-    except (config.ConfigException, OSError) as error:
-        raise CommandFailed(
-            f"no server was named, and the kubeconfig cannot be used: {error}",
-            f"name a controller with --server or {SERVER_VARIABLE}, or a cluster with "
-            "--kubeconfig; `gpupods simulate` needs neither",
-        ) from error
+    except (config.ConfigException, OSError, YAMLError) as error:
+        raise _unusable(files, str(error)) from error
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        # The package takes the file's form for granted.
+        raise _unusable(files, "it has not the form of a kubeconfig") from error
     return client.CoreV1Api(client.ApiClient(configuration))
+
+
+def _unusable(files: str, why: str) -> CommandFailed:
+    return CommandFailed(
+        f"no server was named, and the kubeconfig {files} cannot be used: {why}",
+        f"name a controller with --server or {SERVER_VARIABLE}, or a cluster with --kubeconfig; "
+        "`gpupods simulate` needs neither",
+    )
 
 
 def _in_a_pod(where: InCluster) -> bool:
@@ -188,11 +196,9 @@ def _status_and_message(error: Any) -> tuple[int, str]:
 
     What a WebSocket was refused with is found in the exception that this one was made from.
     """
-    from websocket import WebSocketBadStatusException  # noqa: PLC0415
-
     status, body, reason = error.status, error.body, error.reason
     refusal = error.__context__
-    if isinstance(refusal, WebSocketBadStatusException):
+    if hasattr(refusal, "resp_body"):  # the WebSocket library's, that `kubernetes` brings
         status, body, reason = refusal.status_code, refusal.resp_body, f"HTTP {refusal.status_code}"
     try:
         return status, str(json.loads(body)["message"])

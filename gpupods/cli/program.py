@@ -8,11 +8,15 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
 from gpupods.cli.exit_codes import exit_code_help
 from gpupods.cli.help_text import ProgramNameInHelp
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,17 @@ class LazyGroup(ProgramNameInHelp, click.Group):
             formatter.write_dl(
                 [(name, subcommand.short_help) for name, subcommand in SUBCOMMANDS.items()]
             )
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Subcommands, without loading them, and options."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 - seldom needed
+
+        names = [
+            CompletionItem(name, help=subcommand.short_help)
+            for name, subcommand in SUBCOMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001

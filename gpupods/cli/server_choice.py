@@ -58,7 +58,9 @@ def server_options(command: F) -> F:
             show_envvar=True,
             help="The controller. Without it: port-forward to the controller in the cluster.",
         ),
-        click.option("--kubeconfig", type=click.Path(dir_okay=False), help="As in kubectl."),
+        click.option(
+            "--kubeconfig", type=click.Path(exists=True, dir_okay=False), help="As in kubectl."
+        ),
         click.option("--context", "kube_context", help="As in kubectl: the kubeconfig's context."),
         click.option(
             "--controller-namespace", default=NAMESPACE, show_default=True,

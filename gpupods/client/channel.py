@@ -56,7 +56,11 @@ def channel_target(target: str) -> str:
     """
     if target.startswith(UNIX):
         return target
+    if "://" in target:
+        raise ValueError(f"{target!r} is a URL: write HOST:PORT, without scheme and path")
     place = parse_host_port(target)
+    if not place.host.isprintable() or " " in place.host or "/" in place.host:
+        raise ValueError(f"{place.host!r} in {target!r} is no host")
     if place.port == 0:
         raise ValueError(f"{target!r}: port 0 can be listened on, but not be called")
     host = "localhost" if target.startswith(":") else place.host

@@ -76,8 +76,8 @@ def row_for(process: GpuProcess, names: tuple[str, ...], *, asked_for: bool) -> 
 def other_memory_row(gpu: GpuState, names: tuple[str, ...], *, narrowed: bool) -> Row | None:
     """What is in use beyond the memory of the rows above; None if there is nothing to say."""
     other = gpu.memory_other_mib
-    if not other:
-        return None
+    if not other or not gpu.processes:
+        return None  # without rows there is nothing to reconcile: the GPU's title has it all
     unknown = any(process.memory_mib is None for process in gpu.processes)
     amounts = {"PROCESS": "other", "MEMORY": memory(other)}
     if other < 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import grpc
 import pytest
@@ -81,6 +82,7 @@ def test_options_reach_the_server(get: Get, controller: ControllerDouble) -> Non
         (["x", "--server", "nowhere"], "'nowhere' has no port"),
         (["x", "--server", "a:1", "--context", "c"], "give either --server, or --kubeconfig"),
         (["x", "--controller-port", "0"], "0 is not in the range"),
+        (["x", "--kubeconfig", "/nonexistent"], "File '/nonexistent' does not exist"),
         (["\udcff"], "POD and --namespace are names"),
         (["x\x1b[2J"], "POD and --namespace are names"),
     ],
@@ -172,13 +174,33 @@ def test_a_partial_document_says_so_itself(
     assert output.err == ""
 
 
-def test_without_server_and_kubeconfig(
-    get: Get, monkeypatch: pytest.MonkeyPatch, capsys: Output
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "Invalid kube-config file. No configuration found."),
+        ("", "file is empty"),
+        ("{", "expected the node content"),
+        ("[]", "it has not the form of a kubeconfig"),
+        ("contexts: 7", ""),
+    ],
+)
+def test_without_a_server_and_a_usable_kubeconfig(
+    content: str | None,
+    why: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Output,
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.delenv("GPUPODS_SERVER")
-    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    assert get("x", "--kubeconfig", "/nonexistent/config") is ExitCode.REFUSED
+    monkeypatch.delenv("GPUPODS_SERVER", raising=False)
+    path = tmp_path / "config"
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    assert run(["get", "x"], "gpupods") == ExitCode.REFUSED
     problem, hint = capsys.readouterr().err.splitlines()
-    assert problem.startswith("Error: no server was named, and the kubeconfig cannot be used: ")
+    assert problem.startswith(
+        f"Error: no server was named, and the kubeconfig {path} cannot be used: "
+    )
+    assert why in problem
     assert "--server" in hint
     assert "gpupods simulate" in hint

@@ -10,6 +10,7 @@ and CRI-O's container names under both drivers, cgroups(7) for the file and its 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -51,6 +52,10 @@ _MONITORS = ("crio-conmon", "libpod-conmon")
 
 _DELETED = " (deleted)"
 """Behind the path of a v2 cgroup that has been removed under a process that is ending."""
+
+_KEPT = 512
+"""Readings, of the texts read last: a process is asked about again and again, and its text is
+nearly always the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,7 @@ class CgroupReading:
 UNREADABLE = CgroupReading(path="")
 
 
+@functools.lru_cache(maxsize=_KEPT)
 def read_cgroup(text: str | None) -> CgroupReading:
     """Read the text of /proc/<pid>/cgroup; None stands for one that could not be read.
 

@@ -6,6 +6,7 @@ At most one sample is being taken and one is waiting for its turn, however many 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ class SharedSampler:
         source: What takes the samples.
         longest_s: How long a sample is waited for on behalf of all; each caller waits for no
             longer than its own deadline.
+        rest_s: The least time from the end of one sample to the start of the next, so that
+            callers who ask again and again gather for one.
         clock: Seconds, for the age of samples.
     """
 
@@ -40,10 +43,13 @@ class SharedSampler:
         source: GpuSource,
         *,
         longest_s: float = _LONGEST_S,
+        rest_s: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._source = source
         self._longest_s = longest_s
+        self._rest_s = rest_s
+        self._rested_at = -math.inf
         self._clock = clock
         self._serving: asyncio.Task[None] | None = None
         self._running: _Round | None = None
@@ -88,8 +94,11 @@ class SharedSampler:
     async def _serve(self) -> None:
         """Take one sample after the other until nobody waits."""
         while self._waiting is not None:
+            if (rest_s := self._rested_at - self._clock()) > 0:
+                await asyncio.sleep(rest_s)
             self._running, self._waiting = self._waiting, None
             await self._take(self._running)
+            self._rested_at = self._clock() + self._rest_s
             self._running = None
 
     def _abandon(self) -> None:

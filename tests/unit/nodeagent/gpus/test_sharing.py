@@ -215,3 +215,19 @@ async def test_close_before_the_first_sample_has_begun_leaves_nobody_waiting(
     await settle()
     assert caller.cancelled()
     assert driver.started == 0
+
+
+async def test_those_who_ask_again_at_once_gather_for_the_next(driver: Driver) -> None:
+    sampler = SharedSampler(driver, rest_s=0.05)
+    first = ask(sampler)
+    await driver.finish()
+    await first
+    again = [ask(sampler)]
+    await settle()
+    assert driver.started == 1
+    again.append(ask(sampler))
+    async with asyncio.timeout(LONG_S):
+        while driver.started == 1:  # noqa: ASYNC110 - the driver under test tells nobody
+            await asyncio.sleep(0.001)
+    await driver.finish()
+    assert [number(await caller) for caller in again] == [2, 2]

@@ -83,18 +83,23 @@ class KnownContainers:
             return Listing(self._listing.containers)
         arrived = self._clock()
         try:
-            async with asyncio.timeout(timeout_s), self._lock:
-                if self._asked_at < arrived:
-                    await self._ask(arrived + timeout_s)
-                return self._listing
+            async with asyncio.timeout(timeout_s):
+                await self._lock.acquire()
         except TimeoutError:
-            return Listing(self._listing.containers, f"no answer in {timeout_s:.3g} s")
+            problem = f"the list of containers that others wait for took over {timeout_s:.3g} s"
+            return Listing(self._listing.containers, problem)
+        try:
+            if self._asked_at < arrived:
+                await self._ask(arrived + timeout_s)
+            return self._listing
+        finally:
+            self._lock.release()
 
     async def _ask(self, deadline: float) -> None:
         # Before the question, so that a change during it is not taken for one that it shows.
-        generation, self._asked_at = self._runtime.generation(), self._clock()
+        generation, asked_at = self._runtime.generation(), self._clock()
         try:
-            containers = await self._runtime.containers(max(0.0, deadline - self._asked_at))
+            containers = await self._runtime.containers(max(0.0, deadline - asked_at))
         except RuntimeUnavailableError as error:
             self._listing = Listing(self._listing.containers, str(error))
             self._generation = None
@@ -102,3 +107,4 @@ class KnownContainers:
             self._listing = Listing(containers)
             self._unknown = set() if generation != self._generation else self._unknown
             self._generation = generation
+        self._asked_at = asked_at

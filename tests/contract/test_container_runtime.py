@@ -9,6 +9,8 @@ import pytest
 from gpupods.identity import ContainerId
 from nodeagent.containers.runtime import RuntimeContainer, RuntimeUnavailableError
 from tests.contract.container_nodes import NESTED, ContainerNode
+from tests.contract.real_containers import real_node
+from tests.realparts.containerd import Containerd
 
 AMPLE_S = 30.0
 SHORT_S = 0.3
@@ -142,3 +144,22 @@ async def known_or_nothing(node: ContainerNode) -> set[ContainerId]:
         return set(await node.runtime.containers(AMPLE_S))
     except RuntimeUnavailableError:
         return set()
+
+
+@pytest.mark.e2e
+async def test_probes_and_other_namespaces_are_no_changes_to_containerd(
+    containerd: Containerd,
+) -> None:
+    """A kubelet's exec probe every second must not cost a new list each."""
+    async with real_node(containerd) as node:
+        _, container = node.run()
+        await node.runtime.containers(AMPLE_S)
+        before = await generation_after(node, None)
+        for number in range(3):
+            probe = ("--detach", f"--exec-id=probe{number}", container.id, "/bin/busybox", "true")
+            containerd.ctr("task", "exec", *probe)
+        node.run_foreign()
+        await node.runtime.containers(AMPLE_S)
+        assert node.runtime.generation() == before
+        node.run()
+        await generation_after(node, before)

@@ -185,7 +185,7 @@ def _refused(error: Any, where: InCluster) -> CommandFailed:
     if status in {UNAUTHORIZED, FORBIDDEN}:
         return CommandFailed(
             f"the Kubernetes API server refuses: {reason}",
-            "a port-forward needs to get and list pods, and to create pods/portforward, in "
+            "a port-forward needs to list pods, and to get and create pods/portforward, in "
             f"namespace {where.namespace!r}",
         )
     return NoAnswer(f"the Kubernetes API server did not open the port-forward: {reason}")

@@ -46,13 +46,13 @@ def other_ports() -> KubeApiDouble:
             forbid_lists,
             ExitCode.REFUSED,
             "the Kubernetes API server refuses: pods is forbidden: User cannot list",
-            "to create pods/portforward, in namespace 'gpupods-system'",
+            "to get and create pods/portforward, in namespace 'gpupods-system'",
         ),
         (
             forbid_forwards,
             ExitCode.REFUSED,
             "the Kubernetes API server refuses: pods/portforward is forbidden: User cannot",
-            "to create pods/portforward, in namespace 'gpupods-system'",
+            "to get and create pods/portforward, in namespace 'gpupods-system'",
         ),
         (
             fail_forwards,

@@ -48,6 +48,12 @@ def test_help_teaches_and_lists_the_exit_codes() -> None:
         assert f"{int(code):>3}  {MEANINGS[code]}" in shown.stdout
 
 
+def test_the_documentation_has_the_same_exit_codes() -> None:
+    documentation = (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
+    rows = [f"| {int(code)} | {meaning} |" for code, meaning in MEANINGS.items()]
+    assert "\n".join(rows) + "\n\n" in documentation
+
+
 @pytest.mark.parametrize(("program", "name"), [(GPUPODS, "gpupods"), (PLUGIN, "kubectl gpupods")])
 def test_help_shows_the_name_it_was_called_by(program: str, name: str) -> None:
     shown = command(program, "get", "--help").stdout

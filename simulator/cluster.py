@@ -40,7 +40,6 @@ class SimulationOptions:
         http_listen: Of the controller; port 0 takes any free one.
         agent_port: Wanted for all agents; another is taken where it is in use.
         kubeconfig: Where to write it; None: in a temporary folder.
-        token: What the API server asks of its clients; empty: nothing.
         identify: How the agents find a process's container.
     """
 
@@ -49,7 +48,6 @@ class SimulationOptions:
     http_listen: HostPort = ANY_PORT
     agent_port: int = 0
     kubeconfig: Path | None = None
-    token: str = ""
     identify: IdentifyMode = IdentifyMode.AUTO
 
 
@@ -71,7 +69,7 @@ class SimulatedCluster:
         self._kubeconfig_file = KubeconfigFile(options.kubeconfig)
         self.scenario: Scenario = build(options.size)
         self.truth: Cluster = self.scenario.cluster
-        self.apiserver = SimulatedApiServer(self.truth, token=options.token)
+        self.apiserver = SimulatedApiServer(self.truth)
         self.agents = Agents(self.truth, time.time, options.identify)
         self.controller: Controller
         self.addresses: ControllerAddresses
@@ -103,7 +101,7 @@ class SimulatedCluster:
     async def _start(self) -> None:
         options = self._options
         await self.apiserver.start()
-        self.kubeconfig = self._kubeconfig_file.write(self.apiserver.url, options.token)
+        self.kubeconfig = self._kubeconfig_file.write(self.apiserver.url)
         await self.agents.start(options.agent_port)
         settings = ControllerSettings(
             grpc_listen=options.grpc_listen,

@@ -12,13 +12,13 @@ MARK = "# Written by gpupods simulate; removed when it ends.\n"
 NAME = "gpupods-simulator"
 
 
-def kubeconfig_text(url: str, token: str) -> str:
-    """A kubeconfig with one context."""
+def kubeconfig_text(url: str) -> str:
+    """A kubeconfig with one context, and no credentials: kubectl sends none over plain HTTP."""
     content = {
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [{"name": NAME, "cluster": {"server": url}}],
-        "users": [{"name": NAME, "user": {"token": token} if token else {}}],
+        "users": [{"name": NAME, "user": {}}],
         "contexts": [{"name": NAME, "context": {"cluster": NAME, "user": NAME}}],
         "current-context": NAME,
     }
@@ -33,7 +33,7 @@ class KubeconfigFile:
         self._folder: Path | None = None
         self._written: Path | None = None
 
-    def write(self, url: str, token: str) -> Path:
+    def write(self, url: str) -> Path:
         """Write the file, for the user alone.
 
         Raises:
@@ -46,7 +46,7 @@ class KubeconfigFile:
                 f"{path} exists and was not written by a simulator: name another file, or none"
             )
         path.touch(mode=0o600)
-        path.write_text(kubeconfig_text(url, token))
+        path.write_text(kubeconfig_text(url))
         self._written = path
         return path
 

@@ -19,6 +19,8 @@ from gpupods.client.errors import (
 )
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 
+HTTP_1 = "http1.x server"
+"""From gRPC's message when something answered that speaks HTTP, and not HTTP/2."""
 KUBECTL_PREFIXES = ("pod/", "pods/", "po/")
 
 
@@ -57,6 +59,8 @@ def _failure_for(error: GpuPodsError) -> type[CommandFailed]:
 
 def _hint(error: GpuPodsError, question: Question) -> str:
     """What the message does not say already: servers' own messages mostly do."""
+    if isinstance(error, Unreachable) and HTTP_1 in error.message:
+        return "an HTTP server is there, perhaps the controller's own: --server is its gRPC port"
     if isinstance(error, Unreachable):
         return (
             f"does a gpupods controller listen there? --server or {SERVER_VARIABLE} names it; "

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import grpc
@@ -137,6 +139,17 @@ def test_nobody_listens(get: Get, capsys: Output) -> None:
     problem, hint = capsys.readouterr().err.splitlines()
     assert problem.startswith("Error: 127.0.0.1:1 was not reached: ")
     assert "GPUPODS_SERVER" in hint
+
+
+def test_the_http_port_instead_of_the_grpc_port(get: Get, capsys: Output) -> None:
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        code = get("x", "--server", f"127.0.0.1:{server.server_port}")
+        server.shutdown()
+        thread.join()
+    assert code is ExitCode.NO_ANSWER
+    assert "--server is its gRPC port" in capsys.readouterr().err
 
 
 def test_too_late(get: Get, controller: ControllerDouble, capsys: Output) -> None:

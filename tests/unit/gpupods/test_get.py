@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from socketserver import StreamRequestHandler, ThreadingTCPServer
 
 import grpc
 import pytest
@@ -142,10 +142,15 @@ def test_nobody_listens(get: Get, capsys: Output) -> None:
 
 
 def test_the_http_port_instead_of_the_grpc_port(get: Get, capsys: Output) -> None:
-    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+    class Http(StreamRequestHandler):
+        def handle(self) -> None:
+            self.rfile.readline()
+            self.wfile.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Http) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        code = get("x", "--server", f"127.0.0.1:{server.server_port}")
+        code = get("x", "--server", f"127.0.0.1:{server.server_address[1]}")
         server.shutdown()
         thread.join()
     assert code is ExitCode.NO_ANSWER

@@ -50,18 +50,19 @@ class ContainerChanges:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
+            self._following = False
 
     async def _follow_for_ever(self) -> None:
         wait_s = FIRST_WAIT_S
         while True:
-            began = self._count
             try:
                 await self._follow()
             except grpc.aio.AioRpcError as error:
-                log.debug("containerd's events ended", code=error.code().name)
-            finally:
-                self._following = False
-            wait_s = FIRST_WAIT_S if self._count != began else min(2 * wait_s, LONGEST_WAIT_S)
+                if self._following and error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
+                    log.warning("containerd's events have ended", reason=error.details())
+            # One that was followed for a while is subscribed to again at once.
+            wait_s = FIRST_WAIT_S if self._following else min(2 * wait_s, LONGEST_WAIT_S)
+            self._following = False
             await asyncio.sleep(wait_s * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
 
     async def _follow(self) -> None:

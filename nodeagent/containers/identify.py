@@ -31,7 +31,7 @@ from nodeagent.processes.table import ProcessTable
 LISTING_SHARE = 0.5
 """Of the time for all, what the runtime's list may take."""
 
-UNASKED = "this does not tell the container, and --identify=cgroup asks nobody else"
+UNASKED = "this does not tell the container, and no runtime is asked for its processes"
 
 NOT_THE_KUBELETS = (
     "there are processes in pods, but this runtime has no containers at all, so cgroups were "

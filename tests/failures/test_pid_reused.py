@@ -9,7 +9,7 @@ from nodeagent.containers.identity import Unattributed
 from nodeagent.gpus.sample import Moment
 from simulator.changes import reuse_pid
 from tests.contract.simulated_containers import SimulatedNode
-from tests.failures.identifying import AMPLE_S, owned, owners
+from tests.identifying import AMPLE_S, owned, owners
 
 
 def later(moment: Moment, seconds: float) -> Moment:

@@ -11,7 +11,7 @@ from nodeagent.gpus.sample import MissingKind
 from simulator.changes import kill_process
 from simulator.processes import SimulatedProcessTable
 from tests.contract.simulated_containers import SimulatedNode
-from tests.failures.identifying import AMPLE_S, owned, owners, reasons
+from tests.identifying import AMPLE_S, owned, owners, reasons
 
 
 @pytest.mark.parametrize("mode", list(IdentifyMode))

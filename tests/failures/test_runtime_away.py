@@ -17,7 +17,7 @@ from nodeagent.containers.identity import Unattributed
 from nodeagent.containers.runtime import RuntimeUnavailableError
 from nodeagent.gpus.sample import MissingKind
 from tests.contract.simulated_containers import ServedNode, served_node
-from tests.failures.identifying import AMPLE_S, hide_cgroups, owned, owners, reasons
+from tests.identifying import AMPLE_S, hide_cgroups, owned, owners, reasons
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from nodeagent.gpus.sample import MissingKind
 from simulator.changes import set_runtime_fault
 from simulator.model import RuntimeFault
 from tests.contract.simulated_containers import ServedNode, served_node
-from tests.failures.identifying import AMPLE_S, SHORT_S, hide_cgroups, owned, owners, reasons
+from tests.identifying import AMPLE_S, SHORT_S, hide_cgroups, owned, owners, reasons
 
 
 @pytest.fixture

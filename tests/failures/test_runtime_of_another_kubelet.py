@@ -7,7 +7,7 @@ from nodeagent.gpus.sample import MissingKind
 from simulator.changes import add_node
 from simulator.runtime import SimulatedRuntime
 from tests.contract.simulated_containers import SimulatedNode
-from tests.failures.identifying import AMPLE_S, owned, owners
+from tests.identifying import AMPLE_S, owned, owners
 
 
 async def test_cgroups_of_pods_are_believed_and_the_setting_is_named() -> None:

@@ -12,8 +12,10 @@ import pytest
 from nodeagent.containers.identify import IdentifyMode, ProcessIdentifier
 from nodeagent.containers.identity import Unattributed
 from nodeagent.gpus.sample import MissingKind
+from tests.contract.real_containers import real_node
 from tests.contract.simulated_containers import ServedNode, served_node
-from tests.failures.identifying import AMPLE_S, SHORT_S, hide_cgroups, owned, owners, reasons
+from tests.identifying import AMPLE_S, SHORT_S, hide_cgroups, owned, owners, reasons
+from tests.realparts.containerd import Containerd
 
 
 @pytest.fixture
@@ -105,3 +107,16 @@ async def test_its_processes_are_found_once_it_answers_again(node: ServedNode) -
                 break
             await asyncio.sleep(0.02)
     assert owners(identification) == owned(stuck)
+
+
+@pytest.mark.e2e
+async def test_a_real_one(containerd: Containerd) -> None:
+    async with real_node(containerd) as real:
+        sandbox, stuck = real.run()
+        _, well = real.run()
+        identifier = ProcessIdentifier(real.table, real.runtime, IdentifyMode.RUNTIME)
+        pids = (*stuck.pids, *well.pids)
+        with real.stuck(stuck):
+            identification = await identifier.identify(pids, real.now(), AMPLE_S / 4)
+    assert owners(identification) == owned(well) | dict.fromkeys(stuck.pids)
+    assert {missing.subject for missing in identification.missing} == {stuck.id, sandbox.id}

@@ -13,7 +13,7 @@ from nodeagent.containers.identity import Unattributed
 from nodeagent.containers.runtime import NoRuntime
 from nodeagent.gpus.sample import MissingKind
 from tests.contract.simulated_containers import ServedNode, SimulatedNode, served_node
-from tests.failures.identifying import AMPLE_S, hide_cgroups, owned, owners, reasons
+from tests.identifying import AMPLE_S, hide_cgroups, owned, owners, reasons
 
 
 @pytest.fixture

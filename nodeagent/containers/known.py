@@ -65,8 +65,8 @@ class KnownContainers:
         return listing
 
     async def complete(self, timeout_s: float) -> Listing:
-        """All containers that there are now."""
-        return await self._listed(self._is_current, timeout_s)
+        """All containers that there are now. Asks every time: news of one may be under way."""
+        return await self._listed(lambda: False, timeout_s)
 
     def _all_settled(self, wanted: Collection[ContainerId]) -> bool:
         new = [each for each in wanted if each not in self._listing.containers]

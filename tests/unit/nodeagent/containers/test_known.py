@@ -52,7 +52,6 @@ async def test_a_list_is_asked_for_once_while_nothing_changes() -> None:
         world.later()
         listing = await world.known.including([container.id], AMPLE_S)
         assert listing.containers[container.id].pod == container.pod.name
-        assert (await world.known.complete(AMPLE_S)).problem == ""
     assert world.runtime.lists == 1
 
 
@@ -111,20 +110,19 @@ async def test_without_word_of_changes_a_list_is_complete_for_a_moment_only() ->
 
 async def test_the_list_is_asked_for_again_once_changes_are_told() -> None:
     world = World()
-    world.runtime.tells_changes = False
-    await world.known.complete(AMPLE_S)
-    world.runtime.tells_changes = True
-    world.later()
-    await world.known.complete(AMPLE_S)
-    world.later()
-    await world.known.complete(AMPLE_S)
+    for tells_changes in (False, True, True):
+        world.runtime.tells_changes = tells_changes
+        await world.known.including([ELSEWHERE], AMPLE_S)
+        world.later()
     assert world.runtime.lists == 2
 
 
-async def test_complete_sees_every_change() -> None:
+async def test_complete_sees_every_change_told_or_not() -> None:
     world = World()
     await world.known.complete(AMPLE_S)
+    before = world.node.node.generation
     _, container = world.node.run()
+    world.node.node.generation = before
     world.later()
     assert container.id in (await world.known.complete(AMPLE_S)).containers
     world.node.delete(container)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -83,7 +84,7 @@ def test_names_are_as_the_process_gave_them(tmp_path: Path, written: bytes, name
 def test_names_as_the_real_kernel_writes_them(name: str) -> None:
     script = "import sys; open('/proc/self/comm', 'w').write(sys.argv[1]); print(); input()"
     with subprocess.Popen(
-        ["python3", "-c", script, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", script, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as child:
         assert child.stdout is not None
         child.stdout.readline()

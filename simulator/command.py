@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,16 +49,31 @@ def simulate(wishes: Wishes) -> int:
     codes: list[int] = []
 
     async def whole() -> None:
-        codes.append(await _Simulation(wishes, Console()).run())
+        codes.append(await _until_signal_or_done(_Simulation(wishes, Console())))
 
     run(whole)
     return codes[0] if codes else INTERRUPTED
 
 
+async def _until_signal_or_done(simulation: _Simulation) -> int:
+    """Run it; a signal, whenever it comes, lets it stop in good order."""
+    signalled = asyncio.create_task(until_signal())
+    running = asyncio.create_task(simulation.run())
+    await asyncio.wait((signalled, running), return_when=asyncio.FIRST_COMPLETED)
+    for task in (running, signalled):
+        task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        return await running
+    return simulation.code
+
+
 class _Simulation:
+    """``code`` is the exit code, should it be stopped now."""
+
     def __init__(self, wishes: Wishes, console: Console) -> None:
         self._wishes = wishes
         self._console = console
+        self.code = INTERRUPTED
 
     async def run(self) -> int:
         async with SimulatedCluster(self._options()) as cluster:
@@ -66,14 +82,12 @@ class _Simulation:
             right = True
             if self._wishes.demo or self._wishes.once:
                 right = await demonstrate(self._console, cluster, guide)
-            if self._wishes.once:
-                return RIGHT if right else WRONG
-            signalled = asyncio.create_task(until_signal())
-            await asyncio.sleep(0)  # it listens now: who reads the last line may end it
-            guide.show()
-            self._console.print("\nCtrl-C ends it.", highlight=False)
-            await signalled
-            return RIGHT if right else WRONG
+            self.code = RIGHT if right else WRONG
+            if not self._wishes.once:
+                guide.show()
+                self._console.print("\nCtrl-C ends it.", highlight=False)
+                await asyncio.Event().wait()
+            return self.code
 
     def _options(self) -> SimulationOptions:
         wishes = self._wishes

@@ -23,6 +23,7 @@ from simulator.kubeconfig import KubeconfigFile
 from simulator.model import RuntimeFault
 from simulator.questions import by_grpc, wrong_with
 from simulator.scenario import Size
+from tests.simulator.running import patiently
 
 SMALL = ("--nodes", "2", "--gpus-per-node", "2", "--pods", "8")
 ANYWHERE = ("--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0")
@@ -38,8 +39,8 @@ async def program(*arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
         yield process
     finally:
         if process.returncode is None:
-            process.kill()
-            await process.wait()
+            process.terminate()  # it then removes what it has written
+            await process.communicate()
 
 
 def is_there(path: Path) -> bool:
@@ -82,6 +83,18 @@ async def test_it_stays_until_a_signal_and_ends_without_a_word(number: signal.Si
         out, err = await whole_output(process)
     assert (process.returncode, out, err) == (0, "", "")
     assert not is_there(kubeconfig.parent)
+
+
+async def test_a_signal_while_it_starts_ends_it_in_good_order_too(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "config"
+    async with program("--demo", *SMALL, *ANYWHERE, "--kubeconfig", str(kubeconfig)) as process:
+        async for _ in patiently():
+            if is_there(kubeconfig):
+                break
+        process.send_signal(signal.SIGINT)
+        _, err = await whole_output(process)
+    assert (process.returncode, err.strip()) == (130, "")
+    assert not is_there(kubeconfig)
 
 
 async def test_what_it_prints_can_be_pasted() -> None:

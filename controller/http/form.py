@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from controller.http.errors import BadRequestError
+from controller.http.go_quote import quote
 
 MAX_PARAMETERS = 10_000
 
@@ -68,6 +69,5 @@ def _unescape(encoded: bytes) -> bytes:
         return encoded
     wrong = _NOT_AN_ESCAPE.search(encoded)
     if wrong:
-        shown = as_text(wrong.group()).encode("utf-8", "replace").decode()
-        raise BadRequestError(f'invalid URL escape "{shown}"')
+        raise BadRequestError(f"invalid URL escape {quote(as_text(wrong.group()))}")
     return _ESCAPE.sub(lambda escape: bytes.fromhex(escape.group(1).decode()), encoded)

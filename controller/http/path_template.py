@@ -121,7 +121,7 @@ def _pieces(text: str, path: str) -> list[str]:
 
 
 def _check(text: str, segments: Sequence[str], variables: Sequence[Variable]) -> None:
-    if segments != [""]:  # "/" alone is a template, and its one segment is empty
+    if text != "/":  # which is a template of one empty segment
         for segment in segments:
             if not _LITERAL.fullmatch(segment):
                 raise PathTemplateError(f"{text!r}: {segment!r} is not a path segment")

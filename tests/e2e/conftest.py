@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
@@ -44,3 +44,16 @@ def world(
     """A world to break things in. Nothing of it has been started yet."""
     with World(real_parts, apiserver, containerd, programs) as world:
         yield world
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show with a test that has failed what our servers have logged meanwhile."""
+    report = yield
+    worlds = [item.funcargs.get(name) for name in ("world", "standing")]  # type: ignore[attr-defined]
+    if report.when == "call" and report.failed:
+        for world in filter(None, worlds):
+            report.sections += [(f"log of {name}", tail) for name, tail in world.logs()]
+    return report

@@ -64,6 +64,10 @@ class Server:
         self._child = child
 
     @property
+    def name(self) -> str:
+        return self._child.name
+
+    @property
     def pid(self) -> int:
         return self._child.pid
 
@@ -93,6 +97,11 @@ class Server:
         """SIGKILL to the server alone; returns when it has ended."""
         self.send(signal.SIGKILL)
         self.exit_code()
+
+    def kill_children(self) -> None:
+        """SIGKILL to every process below the server's own."""
+        for pid in self.children():
+            os.kill(pid, signal.SIGKILL)
 
     def stop(self) -> None:
         """End it with all that is in its process group."""

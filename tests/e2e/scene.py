@@ -27,6 +27,7 @@ from tests.realparts.containerd import Container
 from tests.realparts.kubeapi import ApiError, pod_path
 from tests.realparts.objects import ContainerStatus, PodIdentity
 from tests.realparts.ocispec import NESTED
+from tests.realparts.processes import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -151,6 +152,7 @@ class Scene:
             pod.identity, name, cgroup=cgroup, processes=processes
         )
         self._containers.append(container)
+        _wait_for_names(container)
         if name in pod.containers:
             pod.last[name] = pod.containers[name]
         pod.containers[name] = container
@@ -186,6 +188,7 @@ class Scene:
         """A container that the API server knows nothing of."""
         container = self._containerd.run_container(pod, name, cgroup=cgroup, namespace=namespace)
         self._containers.append(container)
+        _wait_for_names(container)
         return container
 
     def host_process(self) -> Living:
@@ -249,6 +252,13 @@ class Scene:
         """What the controller must answer."""
         return self.truth_for(lambda container: self._reported.get(container.id))
 
+    def truth_before(self, reported: ScenePod) -> pb.GetGpuPodsResponse:
+        """What the controller must answer until it has heard of this pod."""
+        ids = {container.id for container in reported.containers.values()}
+        return self.truth_for(
+            lambda container: None if container.id in ids else self._reported.get(container.id)
+        )
+
     def truth_by_labels(self) -> pb.GetGpuPodsResponse:
         """What the node agent must answer when it is given no map."""
         return self.truth_for(lambda container: labels_of(container) if container.name else None)
@@ -287,12 +297,25 @@ def living_in(container: Container, number: int = 0) -> Living:
     return _living(container.pids[number], container, container.cgroup)
 
 
+def _wait_for_names(container: Container) -> None:
+    """A process without children is a shell only until it has become a sleep."""
+
+    def settled() -> bool:
+        leaves = [pid for pid in container.pids if len(proctree.descendants(pid)) == 1]
+        return all(_name(pid) == "sleep" for pid in leaves)
+
+    wait_until(settled, what=f"the processes of container {container.id} to be what they will be")
+
+
+def _name(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text().rstrip("\n")
+
+
 def _living(pid: int, container: Container | None, cgroup: str) -> Living:
-    name = Path(f"/proc/{pid}/comm").read_text().rstrip("\n")
     ticks = proctree.start_time(pid)
     assert ticks is not None, f"process {pid} has ended"
     boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
-    return Living(pid, name, boot + ticks / _TICKS_PER_S, cgroup, container)
+    return Living(pid, _name(pid), boot + ticks / _TICKS_PER_S, cgroup, container)
 
 
 def _same_mig(device: MigInstance | None) -> MigInstance | None:

@@ -35,6 +35,7 @@ ADDRESS = "127.0.0.1"
 _NUMBERS = itertools.count(1)
 _DEADLINE_S = 30.0
 _PAUSE_S = 0.01
+_LOG_SHOWN = 4000
 
 GPUS = (
     Gpu.number(0, memory_used=40 * GIB, utilization=87),
@@ -104,6 +105,10 @@ class World:
         )
         self._servers.append(self.controller)
         return self.controller
+
+    def logs(self) -> list[tuple[str, str]]:
+        """Name and end of the log of every server that was started."""
+        return [(server.name, server.log()[-_LOG_SHOWN:]) for server in self._servers]
 
     # Asking
 

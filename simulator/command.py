@@ -49,45 +49,41 @@ def simulate(wishes: Wishes) -> int:
     codes: list[int] = []
 
     async def whole() -> None:
-        codes.append(await _until_signal_or_done(_Simulation(wishes, Console())))
+        codes.append(await _Simulation(wishes, Console()).run())
 
     run(whole)
     return codes[0] if codes else INTERRUPTED
 
 
-async def _until_signal_or_done(simulation: _Simulation) -> int:
-    """Run it; a signal, whenever it comes, lets it stop in good order."""
-    signalled = asyncio.create_task(until_signal())
-    running = asyncio.create_task(simulation.run())
-    await asyncio.wait((signalled, running), return_when=asyncio.FIRST_COMPLETED)
-    for task in (running, signalled):
-        task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        return await running
-    return simulation.code
-
-
 class _Simulation:
-    """``code`` is the exit code, should it be stopped now."""
-
     def __init__(self, wishes: Wishes, console: Console) -> None:
         self._wishes = wishes
         self._console = console
-        self.code = INTERRUPTED
+        self._code = INTERRUPTED
 
     async def run(self) -> int:
+        """Run until it is done or a signal comes. What is half started is started whole first."""
+        signalled = asyncio.create_task(until_signal())
         async with SimulatedCluster(self._options()) as cluster:
-            self._tell_moved_ports(cluster)
-            guide = Guide(self._console, cluster)
-            right = True
-            if self._wishes.demo or self._wishes.once:
-                right = await demonstrate(self._console, cluster, guide)
-            self.code = RIGHT if right else WRONG
-            if not self._wishes.once:
-                guide.show()
-                self._console.print("\nCtrl-C ends it.", highlight=False)
-                await asyncio.Event().wait()
-            return self.code
+            busy = asyncio.create_task(self._use(cluster))
+            await asyncio.wait((signalled, busy), return_when=asyncio.FIRST_COMPLETED)
+            busy.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await busy
+        signalled.cancel()
+        return self._code
+
+    async def _use(self, cluster: SimulatedCluster) -> None:
+        self._tell_moved_ports(cluster)
+        guide = Guide(self._console, cluster)
+        right = True
+        if self._wishes.demo or self._wishes.once:
+            right = await demonstrate(self._console, cluster, guide)
+        self._code = RIGHT if right else WRONG
+        if not self._wishes.once:
+            guide.show()
+            self._console.print("\nCtrl-C ends it.", highlight=False)
+            await asyncio.Event().wait()
 
     def _options(self) -> SimulationOptions:
         wishes = self._wishes

@@ -29,6 +29,7 @@ _NULL_VALUE = "google.protobuf.NullValue"
 _FLOAT32_DIGITS = range(1, 10)
 
 _encode = msgspec.json.Encoder().encode
+_raw = msgspec.Raw
 _converters: dict[Descriptor, Convert] = {}
 
 
@@ -133,6 +134,12 @@ def _any_cardinality(field: FieldDescriptor) -> Convert:
     change = _singular(field)
     if change is _as_it_is:
         return list
+    if field.message_type is not None:
+        # Thousands of rows as dicts are a quarter of the time for the garbage collector alone.
+        return lambda items: [_raw(_encode(change(item))) for item in items]
+    if field.enum_type is not None and field.enum_type.full_name != _NULL_VALUE:
+        get = _names(field.enum_type).get
+        return lambda numbers: [get(number, number) for number in numbers]
     return lambda items: [change(item) for item in items]
 
 
@@ -157,10 +164,13 @@ def _singular(field: FieldDescriptor) -> Convert:
 def _enum(enum: EnumDescriptor) -> Convert:
     if enum.full_name == _NULL_VALUE:
         return lambda _number: None
-    # The first name of a number is the one that is written; a number without a name stays one.
-    names: Mapping[int, str] = {value.number: value.name for value in reversed(enum.values)}
-    get = names.get
+    get = _names(enum).get
     return lambda number: get(number, number)
+
+
+def _names(enum: EnumDescriptor) -> Mapping[int, str]:
+    """The first name of each number is the one that is written; without one, the number is."""
+    return {value.number: value.name for value in reversed(enum.values)}
 
 
 def _as_it_is(value: Any) -> Any:

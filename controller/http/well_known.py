@@ -41,17 +41,19 @@ def timestamp_to_json(message: Any) -> str:
     Raises:
         ValueError: before the year 1 or after 9999, or nanoseconds beyond a second.
     """
-    seconds, nanos = message.seconds, message.nanos
-    if not MIN_TIMESTAMP_S <= seconds <= MAX_TIMESTAMP_S:
-        raise ValueError(f"google.protobuf.Timestamp: seconds out of range {seconds}")
+    second, nanos = _second(message.seconds), message.nanos
+    if nanos == 0:
+        return second + "Z"
     if not 0 <= nanos < NANOS:
         raise ValueError(f"google.protobuf.Timestamp: nanos out of range {nanos}")
-    return _second(seconds) + _fraction(nanos) + "Z"
+    return second + _fraction(nanos) + "Z"
 
 
 @lru_cache(maxsize=4096)
 def _second(seconds: int) -> str:
     """Kept, because an answer names the same start times again and again."""
+    if not MIN_TIMESTAMP_S <= seconds <= MAX_TIMESTAMP_S:
+        raise ValueError(f"google.protobuf.Timestamp: seconds out of range {seconds}")
     return (_EPOCH + timedelta(seconds=seconds)).isoformat()
 
 

@@ -18,7 +18,8 @@ from gpupods.addresses import HostPort
 from nodeagent.containers.identify import IdentifyMode
 from simulator.agents import Agents
 from simulator.apiserver import SimulatedApiServer
-from simulator.changes import change_addresses
+from simulator.changes import change_addresses, start_pod
+from simulator.controller_pod import controller_pod
 from simulator.kubeconfig import KubeconfigFile
 from simulator.model import Cluster, SimNode
 from simulator.scenario import Scenario, Size, build
@@ -114,6 +115,18 @@ class SimulatedCluster:
         self.addresses = await self.controller.start()
         if not await self.controller.informers.wait_synced(SYNC_LIMIT_S):
             raise TimeoutError(f"the controller is not ready: {self.controller.ready()[1]}")
+        self._show_controller()
+
+    def _show_controller(self) -> None:
+        """Let the cluster have a pod for the controller, so that a port-forward finds it."""
+        nodes = list(self.truth.nodes.values())
+        if not nodes:
+            return
+        plan = controller_pod(self.truth, self.grpc.port, self.http.port)
+        start_pod(self.truth, nodes[-1], plan)
+        for target in (self.grpc, self.http):
+            where = (plan.namespace, plan.name, target.port)
+            self.apiserver.forwarding.targets[where] = target
 
     async def _stop(self) -> None:
         if hasattr(self, "controller"):

@@ -109,6 +109,9 @@ class Guide:
             self.command(
                 f"grpcurl -plaintext {node.addresses[0]}:{self._cluster.agents.port} {METHOD}"
             )
+        self._console.print("\n[bold]As in a real cluster, by port-forward to the controller:[/]")
+        kubeconfig = shlex.quote(str(self._cluster.kubeconfig))
+        self.command(f"KUBECONFIG={kubeconfig} {program('gpupods')} get {pod}")
         self._console.print("\n[bold]The cluster, by real kubectl; delete a pod and ask again:[/]")
         self.command(self.kubectl("get pods -A -o wide"))
         self.command(self.kubectl(f"delete pod -n {pod.namespace} {pod.name}"))

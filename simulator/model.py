@@ -121,6 +121,7 @@ class SimContainer:
     shim_stuck: bool = False
     waiting_reason: str = "ContainerCreating"
     exit_code: int = 0
+    ports: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,8 @@ class ContainerPlan:
     gpus: int = 0
     """How many it requests."""
     waiting_reason: str = "ContainerCreating"
+    ports: dict[str, int] = field(default_factory=dict)
+    """By name."""
 
 
 @dataclass(frozen=True, slots=True)

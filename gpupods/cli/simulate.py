@@ -43,7 +43,7 @@ MOST_PODS = 100_000
     type=click.IntRange(0, MOST_PODS),
     default=24,
     show_default=True,
-    help="Pods in the whole cluster.",
+    help="Pods in the whole cluster, beside the controller's own.",
 )
 @click.option(
     "--seed",

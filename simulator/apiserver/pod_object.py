@@ -120,6 +120,11 @@ def _container(container: SimContainer, pod: SimPod) -> Json:
         "terminationMessagePolicy": "File",
         "imagePullPolicy": "IfNotPresent",
     }
+    if container.ports:
+        shown["ports"] = [
+            {"name": name, "containerPort": number, "protocol": "TCP"}
+            for name, number in container.ports.items()
+        ]
     if container.kind is ContainerKind.SIDECAR:
         shown["restartPolicy"] = "Always"
     return shown

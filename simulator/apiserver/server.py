@@ -13,6 +13,8 @@ from gpupods.addresses import HostPort
 from simulator.apiserver import discovery, writes
 from simulator.apiserver.faults import Faults
 from simulator.apiserver.feed import Feed
+from simulator.apiserver.forwarding import PATH as PORT_FORWARD
+from simulator.apiserver.forwarding import Forwarding
 from simulator.apiserver.lists import Shown, get_object, list_page
 from simulator.apiserver.requests import TRUE, Target, read_options, read_target, wants_table
 from simulator.apiserver.status import (
@@ -42,6 +44,7 @@ class SimulatedApiServer:
     Attributes:
         store: The objects. Tests may put objects there that no cluster would make.
         faults: What is wrong with it.
+        forwarding: Where port-forwards lead to.
         bookmark_every_s: How often a quiet watch is told the current version.
         requests: The latest requests, each "METHOD path?query".
     """
@@ -49,6 +52,7 @@ class SimulatedApiServer:
     def __init__(self, cluster: Cluster, *, token: str = "") -> None:
         self.store = Store(tuple(discovery.KINDS))
         self.faults = Faults()
+        self.forwarding = Forwarding()
         self.bookmark_every_s = 5.0
         self.requests: deque[str] = deque(maxlen=REQUESTS_KEPT)
         self._cluster = cluster
@@ -119,6 +123,8 @@ class SimulatedApiServer:
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         path = request.path.rstrip("/") or "/"
+        if forward := PORT_FORWARD.match(path):
+            return await self.forwarding.serve(request, forward)
         if path.startswith("/api/v1/"):
             return await self._resource(request, read_target(path.removeprefix("/api/v1/")))
         if request.method != "GET":

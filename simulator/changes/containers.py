@@ -32,6 +32,7 @@ def make_container(cluster: Cluster, pod: SimPod, plan: ContainerPlan) -> SimCon
         state=plan.state,
         gpus_requested=plan.gpus,
         waiting_reason=plan.waiting_reason,
+        ports=dict(plan.ports),
     )
     if pod.node is None:
         container.state = ContainerState.WAITING
@@ -62,6 +63,7 @@ def restart_container(
         restarts=old.restarts + 1,
         last_id=old.id,
         gpus_requested=old.gpus_requested,
+        ports=old.ports,
     )
     _place(node, new)
     for process in old.processes:

@@ -1,20 +1,18 @@
 """Node agent at rest: processor time and memory of all its processes, asked once and then left.
 
-Processor time is /proc/PID/schedstat's, in ns, of every thread; memory is the sum of the
-proportional set sizes (shared pages are counted once among those who share them), and of the
-resident ones.
+Memory is the sum of the proportional set sizes (shared pages are counted once among those who
+share them), and of the resident ones.
 """
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 from tests.bench.gpu_node import ask_once, gpu_node
 from tests.bench.report import Figure, at_most, quick, show
+from tests.bench.usage import cpu_seconds, memory, tree
 
 MIB = 1024 * 1024
-_PROC = Path("/proc")
 
 
 def main() -> None:
@@ -40,29 +38,3 @@ def main() -> None:
         ],
         [f"PSS of each of its {len(pids)} processes: {each} MiB"],
     )
-
-
-def tree(pid: int) -> list[int]:
-    """The process and all below it."""
-    found = [pid]
-    for thread in (_PROC / str(pid) / "task").iterdir():
-        for child in (thread / "children").read_text().split():
-            found += tree(int(child))
-    return found
-
-
-def cpu_seconds(pids: list[int]) -> float:
-    """Processor time that all threads of these processes have used."""
-    return sum(
-        int((thread / "schedstat").read_text().split()[0]) / 1e9
-        for pid in pids
-        for thread in (_PROC / str(pid) / "task").iterdir()
-    )
-
-
-def memory(pid: int, kind: str) -> int:
-    """Bytes of one line of /proc/PID/smaps_rollup."""
-    for line in (_PROC / str(pid) / "smaps_rollup").read_text().splitlines():
-        if line.startswith(f"{kind}:"):
-            return int(line.split()[1]) * 1024
-    raise ValueError(f"/proc/{pid}/smaps_rollup has no {kind}")

@@ -75,13 +75,22 @@ def on_cores(chosen: set[int]) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Something that listens."""
+
+    at: str
+    """HOST:PORT."""
+    pid: int
+
+
 @contextmanager
-def printing_address(command: Sequence[str]) -> Iterator[str]:
-    """A server that prints where it listens; gives that, and kills it in the end."""
+def printing_address(command: Sequence[str]) -> Iterator[Server]:
+    """Start a server that prints where it listens; it is killed in the end."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
-            yield server.stdout.readline().strip()
+            yield Server(server.stdout.readline().strip(), server.pid)
         finally:
             server.kill()
 
@@ -119,6 +128,6 @@ class Loader:
         return Load(len(micros) / told["seconds"], [each / 1e6 for each in micros], told["bytes"])
 
 
-def answering(program: Path, answer: Path) -> AbstractContextManager[str]:
+def answering(program: Path, answer: Path) -> AbstractContextManager[Server]:
     """A gRPC server that answers every call at once with the bytes of ``answer``."""
     return printing_address([str(program), "-serve", "-message", str(answer)])

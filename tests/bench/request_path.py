@@ -23,9 +23,10 @@ import grpc
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
 from tests.bench import loading
+from tests.bench.loading import Server
 from tests.bench.one_node_cluster import ANSWER, GPUS, KUBECONFIG, ROWS
 from tests.realparts.go.gateway import build as gateway
-from tests.realparts.processes import Child, Supervisor
+from tests.realparts.processes import Supervisor
 
 METHOD = "/gpupods.v1alpha1.GpuPodsService/GetGpuPods"
 CONTROLLER = Path(sys.executable).with_name("gpupods-controller")
@@ -35,21 +36,23 @@ _READY = re.compile(r'"event": ?"ready"')
 
 @dataclass(frozen=True)
 class RequestPath:
-    """Where everything listens, as HOST:PORT."""
+    """All that listens, and how it is asked."""
 
     load: Path
     """The load generator."""
-    controller: Child
-    grpc: str
-    http: str
-    gateway: str
+    grpc: Server
+    """The controller's gRPC port."""
+    http: Server
+    """The controller's HTTP port."""
+    gateway: Server
     """The real grpc-gateway before the controller's gRPC port, on the controller's core."""
-    bare: str
+    bare: Server
     """A Python gRPC server that does nothing, on the controller's core."""
-    agent: str
+    agent: Server
     request: Path
-    """The bytes of a request."""
-    pod: str
+    """The bytes of a gRPC request."""
+    target: str
+    """The same question as the path and query of a GET."""
 
 
 def cores() -> tuple[set[int], set[int]]:
@@ -77,15 +80,14 @@ def request_path() -> Iterator[RequestPath]:
         request = folder / "request.bin"
         request.write_bytes(pb.GetGpuPodsRequest(worker_id=pod).SerializeToString())
         agent = stack.enter_context(loading.answering(load, folder / ANSWER))
-        controller, at_grpc, at_http = _controller(supervisor, agent, measured)
+        by_grpc, by_http = _controller(supervisor, agent, measured)
         with loading.on_cores(measured):
-            before = [str(gateway.ensure()), "--endpoint", at_grpc]
-            at_gateway = stack.enter_context(loading.printing_address(before))
-            bare = [sys.executable, "-m", "tests.bench.bare_server", str(folder / ANSWER)]
-            at_bare = stack.enter_context(loading.printing_address(bare))
-        path = RequestPath(
-            load, controller, at_grpc, at_http, at_gateway, at_bare, agent, request, pod
-        )
+            before = [str(gateway.ensure()), "--endpoint", by_grpc.at]
+            gateway_ = stack.enter_context(loading.printing_address(before))
+            idle = [sys.executable, "-m", "tests.bench.bare_server", str(folder / ANSWER)]
+            bare_ = stack.enter_context(loading.printing_address(idle))
+        target = f"/gpu-pods?worker_id={pod}"
+        path = RequestPath(load, by_grpc, by_http, gateway_, bare_, agent, request, target)
         check(path)
         yield path
 
@@ -103,10 +105,11 @@ def _cluster(folder: Path) -> Iterator[str]:
         yield pod
 
 
-def _controller(supervisor: Supervisor, agent: str, core: set[int]) -> tuple[Child, str, str]:
+def _controller(supervisor: Supervisor, agent: Server, core: set[int]) -> tuple[Server, Server]:
+    """Its gRPC and its HTTP port, once it knows the cluster."""
     log = supervisor.folder / "gpupods-controller.log"
     flags = [f"--kubeconfig={supervisor.folder / KUBECONFIG}", "--log-format=json"]
-    flags += [f"--agent-port={agent.rpartition(':')[2]}"]
+    flags += [f"--agent-port={agent.at.rpartition(':')[2]}"]
     flags += ["--grpc-listen=127.0.0.1:0", "--http-listen=127.0.0.1:0"]
     with loading.on_cores(core):
         child = supervisor.start(
@@ -116,27 +119,21 @@ def _controller(supervisor: Supervisor, agent: str, core: set[int]) -> tuple[Chi
         )
     found = _LISTENS.search(log.read_text())
     assert found is not None
-    return child, found.group(1), found.group(2)
+    return Server(found.group(1), child.pid), Server(found.group(2), child.pid)
 
 
 def check(path: RequestPath) -> None:
     """Refuse to measure answers that are not whole."""
-    for at in (path.grpc, path.bare):
-        with grpc.insecure_channel(at) as channel:
-            answer = pb_grpc.GpuPodsServiceStub(channel).GetGpuPods(
-                pb.GetGpuPodsRequest(worker_id=path.pod), timeout=30
-            )
+    request = pb.GetGpuPodsRequest.FromString(path.request.read_bytes())
+    for server in (path.grpc, path.bare):
+        with grpc.insecure_channel(server.at) as channel:
+            answer = pb_grpc.GpuPodsServiceStub(channel).GetGpuPods(request, timeout=30)
         rows = [row for pods in answer.GpuPods.values() for row in pods.pidPods]
         assert not answer.missing, answer.missing
         assert (len(rows), len(answer.GpuInfos)) == (ROWS, GPUS)
-        assert all(row.owner.kind for row in rows) == (at == path.grpc)
+        assert all(row.owner.kind for row in rows) == (server is path.grpc)
     bodies = []
-    for at in (path.http, path.gateway):
-        with urllib.request.urlopen(f"http://{at}{http_path(path)}", timeout=30) as response:
+    for server in (path.http, path.gateway):
+        with urllib.request.urlopen(f"http://{server.at}{path.target}", timeout=30) as response:
             bodies.append(json.load(response))
     assert bodies[0] == bodies[1], "the controller and grpc-gateway answer differently"
-
-
-def http_path(path: RequestPath) -> str:
-    """The same question as ``path.request``."""
-    return f"/gpu-pods?worker_id={path.pod}"

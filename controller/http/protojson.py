@@ -2,17 +2,17 @@
 
 64-bit integers are strings, enums are names, bytes are base64, an unset message field is null,
 an unset member of a oneof (and an unset `optional` field) is left out. Each message type is
-looked at once: one C call then fetches all its fields, and only those whose Python value is not
-yet its JSON value are touched again. The types of google.protobuf are in `well_known`.
+looked at once, when a function is made for it that does no more than its fields need. The types
+of google.protobuf are in `well_known`.
 """
 
 from __future__ import annotations
 
 import base64
 import math
-import operator
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from keyword import iskeyword
 from typing import Any
 
 import msgspec
@@ -80,49 +80,44 @@ def _any(message: Any) -> dict[str, object]:
 
 def _plain_message(descriptor: Descriptor) -> Convert:
     always = [field for field in descriptor.fields if field.containing_oneof is None]
-    names = tuple(field.json_name for field in always)
-    fetch = _fetch(tuple(field.name for field in always))
-    changes = []
-    nullable = []
-    for index, field in enumerate(always):
-        change = _any_cardinality(field)
-        if field.has_presence:
-            nullable.append((index, field.name, change))
-        elif change is not _as_it_is:
-            changes.append((index, change))
+    convert = _dict_maker(always)
     optional = [
         (field.name, field.json_name, _any_cardinality(field))
         for field in descriptor.fields
         if field.containing_oneof is not None
     ]
+    if not optional:
+        return convert
 
-    if not (changes or nullable or optional):
-        return lambda message: dict(zip(names, fetch(message), strict=True))
-
-    def convert(message: Any) -> dict[str, object]:
-        values = list(fetch(message))
-        for index, change in changes:
-            values[index] = change(values[index])
-        has = message.HasField
-        for index, name, change in nullable:
-            values[index] = change(values[index]) if has(name) else None
-        shown = dict(zip(names, values, strict=True))
+    def convert_with_optional(message: Any) -> dict[str, object]:
+        shown: dict[str, object] = convert(message)
         for name, json_name, change in optional:
-            if has(name):
+            if message.HasField(name):
                 shown[json_name] = change(getattr(message, name))
         return shown
 
-    return convert
+    return convert_with_optional
 
 
-def _fetch(names: tuple[str, ...]) -> Callable[[Any], tuple[object, ...]]:
-    """All fields' values at once. attrgetter gives no tuple for fewer than two."""
-    if not names:
-        return lambda _message: ()
-    if len(names) == 1:
-        only = operator.attrgetter(names[0])
-        return lambda message: (only(message),)
-    return operator.attrgetter(*names)
+def _dict_maker(fields: Sequence[FieldDescriptor]) -> Convert:
+    """One dict display, ``{"pid": m.pid, "owner": ... if m.HasField("owner") else None}``.
+
+    Python code is made of the fields' names, as the standard library's namedtuple does it: a loop
+    over the fields takes half as long again.
+    """
+    changes: dict[str, Any] = {}
+    members = []
+    for field in fields:
+        value = f"getattr(m, {field.name!r})" if iskeyword(field.name) else f"m.{field.name}"
+        change = _any_cardinality(field)
+        if change is not _as_it_is:
+            changes[f"change_{field.index}"] = change
+            value = f"change_{field.index}({value})"
+        if field.has_presence:
+            value = f"{value} if m.HasField({field.name!r}) else None"
+        members.append(f"{field.json_name!r}: {value}")
+    made: Convert = eval(f"lambda m: {{{', '.join(members)}}}", changes)  # noqa: S307 - names only
+    return made
 
 
 def _any_cardinality(field: FieldDescriptor) -> Convert:

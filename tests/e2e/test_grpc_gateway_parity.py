@@ -22,7 +22,8 @@ from tests.unit.controller.http.raw_grpc import trailers_only
 from tests.unit.controller.http.raw_http import Request, Response, ask
 from tests.unit.controller.http.serving import serving
 
-pytestmark = pytest.mark.e2e
+# The first run builds the gateway.
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 ALL_OF_GPU_PODS = (
     *questions.PARAMETERS,

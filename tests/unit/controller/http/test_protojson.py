@@ -256,6 +256,10 @@ def test_what_json_cannot_show(name: str) -> None:
         protojson.to_json(Everything(**UNSHOWABLE[name]))
 
 
+def test_a_field_named_by_a_word_of_python() -> None:
+    assert shown(Everything(**{"from": "here"}))["from"] == "here"
+
+
 def test_one_field_of_a_message() -> None:
     message = Everything(words=["a"], u64=5)
     assert protojson.field_to_json(message, "words") == b'["a"]'

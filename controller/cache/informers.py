@@ -11,14 +11,25 @@ from controller.cache.reading import node_record, pod_record
 from controller.kube.access import KubeAccess
 from controller.kube.api import KubeApi
 from controller.kube.encoding import Resource
+from controller.kube.from_protobuf import node_from_protobuf, pod_from_protobuf
 from controller.kube.json_encoding import JsonEncoding
 from controller.kube.objects import Node, Pod
+from controller.kube.protobuf_encoding import ProtobufEncoding
 from controller.kube.reflector import Pace, Reflector
 from controller.kube.status import ReflectorStatus
+from controller.kube_api import objects_pb2
 from gpupods.identity import PodUid
 
-POD_RESOURCE = Resource(PODS, "/api/v1/pods", (JsonEncoding(Pod),))
-NODE_RESOURCE = Resource(NODES, "/api/v1/nodes", (JsonEncoding(Node),))
+POD_RESOURCE: Resource[Pod] = Resource(
+    PODS,
+    "/api/v1/pods",
+    (ProtobufEncoding(objects_pb2.Pod, pod_from_protobuf), JsonEncoding(Pod)),
+)
+NODE_RESOURCE: Resource[Node] = Resource(
+    NODES,
+    "/api/v1/nodes",
+    (ProtobufEncoding(objects_pb2.Node, node_from_protobuf), JsonEncoding(Node)),
+)
 
 
 class PodStore:

@@ -1,4 +1,4 @@
-"""Two requests to the API server over HTTP: a page of a list, and a watch.
+"""Two requests to the API server over HTTP: a list, and a watch.
 
 Every wait has a limit, and every way to fail becomes an `ApiError`. What to do about it is the
 reflector's to decide.
@@ -11,10 +11,12 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import aiohttp
 
 from controller.kube.access import KubeAccess
+from controller.kube.encoding import Encoding, Resource, Status
 from controller.kube.failures import (
     GONE,
     ApiError,
@@ -23,14 +25,16 @@ from controller.kube.failures import (
     RefusedError,
     UnreachableError,
 )
-from controller.kube.json_encoding import read_status
+from gpupods.logs import shorten
 from gpupods.version import VERSION
+
+T = TypeVar("T")
 
 CONNECT_LIMIT_S = 10.0
 SILENCE_LIMIT_S = 30.0
 """Of a list: between the request and the first bytes, and between any later ones."""
-PAGE_LIMIT_S = 90.0
-"""Of a list page as a whole; the server's own limit is 60 s."""
+LIST_LIMIT_S = 90.0
+"""Of one answer as a whole; the server's own limit is 60 s."""
 
 READ_BYTES = 1024 * 1024
 ERROR_BYTES = 64 * 1024
@@ -41,18 +45,10 @@ FORBIDDEN = 403
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
-    """A page of a list as it came."""
+class Stream(Generic[T]):
+    """An answer that the server has begun. ``chunks`` ends when the server ends it."""
 
-    media_type: str
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """A watch that the server has accepted. ``chunks`` ends when the server ends it."""
-
-    media_type: str
+    encoding: Encoding[T]
     chunks: AsyncIterator[bytes]
 
 
@@ -82,29 +78,41 @@ class KubeApi:
             await self._open_session.close()
             self._open_session = None
 
-    async def list_page(self, path: str, *, accept: str, limit: int, token: str) -> Body:
-        """Ask for at most ``limit`` objects; ``token`` continues an earlier page, "" begins.
+    @contextlib.asynccontextmanager
+    async def list_page(
+        self, resource: Resource[T], *, limit: int, version: str, token: str
+    ) -> AsyncIterator[Stream[T]]:
+        """Ask for objects.
+
+        Args:
+            resource: What to list.
+            limit: As many at most, unless the server knows better.
+            version: "0" for what the server has in memory, "" for what is true now.
+            token: Continues an earlier page; "" begins.
 
         Raises:
             GoneError: the token has expired.
-            ApiError: anything else.
+            ApiError: anything else, also while the stream is read.
         """
-        query = {"limit": str(limit)} | ({"continue": token} if token else {})
+        query = {"limit": str(limit)}
+        if token:
+            query["continue"] = token
+        elif version:
+            query["resourceVersion"] = version
         limits = aiohttp.ClientTimeout(
-            total=PAGE_LIMIT_S, sock_connect=CONNECT_LIMIT_S, sock_read=SILENCE_LIMIT_S
+            total=LIST_LIMIT_S, sock_connect=CONNECT_LIMIT_S, sock_read=SILENCE_LIMIT_S
         )
-        async with self._get(path, query, accept, limits) as response:
-            return Body(response.content_type, await response.read())
+        async with self._get(resource, query, limits) as stream:
+            yield stream
 
     @contextlib.asynccontextmanager
     async def watch(
-        self, path: str, *, accept: str, version: str, watch_s: int, margin_s: float
-    ) -> AsyncIterator[Stream]:
+        self, resource: Resource[T], *, version: str, watch_s: int, margin_s: float
+    ) -> AsyncIterator[Stream[T]]:
         """Ask for the changes since ``version``, bookmarks among them.
 
         Args:
-            path: Of the collection.
-            accept: Media types.
+            resource: What to watch.
             version: A resourceVersion.
             watch_s: After this the server is to end the stream.
             margin_s: When it has not by then, the connection is taken for dead.
@@ -123,36 +131,41 @@ class KubeApi:
         limits = aiohttp.ClientTimeout(
             total=limit_s, sock_connect=CONNECT_LIMIT_S, sock_read=limit_s
         )
-        async with self._get(path, query, accept, limits) as response:
-            yield Stream(response.content_type, response.content.iter_any())
+        async with self._get(resource, query, limits) as stream:
+            yield stream
 
     @contextlib.asynccontextmanager
     async def _get(
-        self, path: str, query: Mapping[str, str], accept: str, limits: aiohttp.ClientTimeout
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        self, resource: Resource[T], query: Mapping[str, str], limits: aiohttp.ClientTimeout
+    ) -> AsyncIterator[Stream[T]]:
+        name = f"GET {self._access.endpoint.base_url}{resource.path}"
         try:
             headers = await self._headers()
             endpoint = self._access.endpoint
             async with self._session.get(
-                endpoint.base_url + path,
+                endpoint.base_url + resource.path,
                 params=query,
-                headers=headers | {"Accept": accept},
+                headers=headers | {"Accept": resource.accept},
                 ssl=endpoint.tls or True,
                 server_hostname=endpoint.server_hostname,
                 proxy=endpoint.proxy,
                 timeout=limits,
                 allow_redirects=False,
             ) as response:
+                encoding = resource.encoding_of(response.content_type)
                 if response.status != 200:  # noqa: PLR2004 - OK
-                    raise await self._refusal(response)
-                yield response
+                    raise await self._refusal(name, response, encoding)
+                if encoding is None:
+                    raise MalformedError(
+                        f"{name}: the answer is {response.content_type!r}, not a Kubernetes"
+                        " API's: is something else listening there?"
+                    )
+                yield Stream(encoding, response.content.iter_any())
         except TimeoutError as error:
-            raise UnreachableError(f"{self._name(path)}: no answer in time") from error
+            raise UnreachableError(f"{name}: no answer in time") from error
         except (aiohttp.ClientError, OSError) as error:
             self._refused_credentials |= isinstance(error, ssl.SSLError)
-            raise UnreachableError(
-                f"{self._name(path)}: {error or type(error).__name__}"
-            ) from error
+            raise UnreachableError(f"{name}: {error or type(error).__name__}") from error
 
     async def _headers(self) -> dict[str, str]:
         """Credentials; read anew after the server or TLS has refused them."""
@@ -161,11 +174,13 @@ class KubeApi:
             self._refused_credentials = False
         return await self._access.headers()
 
-    async def _refusal(self, response: aiohttp.ClientResponse) -> ApiError:
+    async def _refusal(
+        self, name: str, response: aiohttp.ClientResponse, encoding: Encoding[Any] | None
+    ) -> ApiError:
         body = await response.content.read(ERROR_BYTES)
-        status = read_status(body)
-        said = status.message or status.reason or body[:200].decode(errors="replace")
-        message = f"{self._name(response.url.path)}: {response.status} {said}".strip()
+        status = encoding.refusal(body) if encoding is not None else Status()
+        said = status.message or status.reason or shorten(body.decode(errors="replace"))
+        message = f"{name}: {response.status} {said}".strip()
         if response.status == GONE:
             return GoneError(message)
         if response.status == UNAUTHORIZED:
@@ -174,9 +189,6 @@ class KubeApi:
         if response.status == FORBIDDEN:
             message += ": the controller's role must allow list and watch of pods and nodes"
         return RefusedError(response.status, message, _retry_after_s(response))
-
-    def _name(self, path: str) -> str:
-        return f"GET {self._access.endpoint.base_url}{path}"
 
 
 def refusal_in_stream(code: int, message: str) -> ApiError:

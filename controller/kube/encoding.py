@@ -21,17 +21,33 @@ class UndecodableError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of a list.
+    """What is known when a page of a list has been read to its end.
 
     Attributes:
         version: The resourceVersion of the whole list, the same on each of its pages.
         continue_token: Asks for the next page; "" on the last.
-        items: The objects, still encoded, for `Encoding.item`.
+        items: Objects that have not been handed out before, still encoded, for `Encoding.item`.
     """
 
     version: str
     continue_token: str
     items: list[Any]
+
+
+class PageReader(Protocol):
+    """Finds the objects of one page while it comes in."""
+
+    def feed(self, data: bytes) -> list[Any]:
+        """Take more bytes; return the objects that are now whole, for `Encoding.item`.
+
+        An encoding may as well keep all of them for `finish`.
+
+        Raises:
+            MalformedError: this is no list.
+        """
+
+    def finish(self) -> Page:
+        """All bytes are there. Raises MalformedError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +95,8 @@ class Encoding(Protocol[T_co]):
     media_type: str
     """As in Content-Type, without parameters."""
 
-    def page(self, body: bytes) -> Page:
-        """Split a page of a list. Raises MalformedError."""
+    def page_reader(self) -> PageReader:
+        """For a new page."""
 
     def frames(self) -> Frames:
         """For a new watch."""
@@ -96,6 +112,9 @@ class Encoding(Protocol[T_co]):
 
     def status(self, item: Any) -> Status:
         """Decode the object of an ERROR event; an empty one where that fails."""
+
+    def refusal(self, body: bytes) -> Status:
+        """Decode the body of an HTTP error; an empty one where that fails."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""The JSON encoding of the Kubernetes API, by msgspec: 8 us a pod of 10 kB."""
+"""The JSON encoding of the Kubernetes API, by msgspec: 30 us a pod of 22 kB."""
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -50,13 +50,9 @@ class JsonEncoding(Generic[T]):
     def __init__(self, kind: type[T]) -> None:
         self._decode = msgspec.json.Decoder(kind).decode
 
-    def page(self, body: bytes) -> Page:
-        """Split a page of a list."""
-        try:
-            page = _decode_list(body)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise MalformedError(f"a page is not a Kubernetes list: {error}") from error
-        return Page(page.metadata.version, page.metadata.token, page.items or [])
+    def page_reader(self) -> JsonPage:
+        """For a new page."""
+        return JsonPage()
 
     def frames(self) -> Lines:
         """One event a line."""
@@ -85,9 +81,13 @@ class JsonEncoding(Generic[T]):
             return None
         return Identity(metadata.uid, metadata.name, metadata.resource_version)
 
-    def status(self, item: bytes | msgspec.Raw) -> Status:
+    def status(self, item: msgspec.Raw) -> Status:
         """What the server has to say."""
         return read_status(item)
+
+    def refusal(self, body: bytes) -> Status:
+        """What the server has to say."""
+        return read_status(body)
 
 
 def read_status(body: bytes | msgspec.Raw) -> Status:
@@ -96,6 +96,26 @@ def read_status(body: bytes | msgspec.Raw) -> Status:
         return _decode_status(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return Status()
+
+
+class JsonPage:
+    """A page of a list. msgspec cannot begin before it is whole."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def feed(self, data: bytes) -> list[Any]:
+        """Keep the bytes."""
+        self._pieces.append(data)
+        return []
+
+    def finish(self) -> Page:
+        """Split the page."""
+        try:
+            page = _decode_list(b"".join(self._pieces))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise MalformedError(f"a page is not a Kubernetes list: {error}") from error
+        return Page(page.metadata.version, page.metadata.token, page.items or [])
 
 
 class Lines:

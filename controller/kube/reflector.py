@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -19,8 +18,9 @@ import structlog
 from controller.kube.api import KubeApi, refusal_in_stream
 from controller.kube.backoff import Backoff
 from controller.kube.clock import Clock, SystemClock
-from controller.kube.encoding import Encoding, Event, Identity, Page, Resource, UndecodableError
+from controller.kube.encoding import Encoding, Event, Identity, Resource, UndecodableError
 from controller.kube.failures import ApiError, GoneError, MalformedError
+from controller.kube.listing import Batch, Listing
 from controller.kube.objects import KubeObject
 from controller.kube.status import ReflectorStatus
 
@@ -28,6 +28,9 @@ log = structlog.get_logger()
 
 T = TypeVar("T", bound=KubeObject)
 T_contra = TypeVar("T_contra", contravariant=True)
+
+FROM_MEMORY, FROM_THE_STORE = "0", ""
+"""What a list may be made of, as its resourceVersion: see `Listing`."""
 
 ITEMS_A_TURN = 50
 """Objects decoded before other work of the event loop has its turn: about a millisecond's."""
@@ -98,6 +101,7 @@ class Reflector(Generic[T]):
         self._clock = clock or SystemClock()
         self._backoff = Backoff(self._pace.first_pause_s, self._pace.longest_pause_s)
         self._version = ""
+        self._list_version = FROM_MEMORY
         self._complaints: set[str] = set()
 
     async def run(self) -> None:
@@ -131,8 +135,8 @@ class Reflector(Generic[T]):
         return self._backoff.next_delay_s(getattr(failure, "retry_after_s", 0.0))
 
     def _failed(self, failure: Exception) -> None:
-        if isinstance(failure, GoneError) or not isinstance(failure, ApiError):
-            self._version = ""
+        if isinstance(failure, GoneError | MalformedError) or not isinstance(failure, ApiError):
+            self._version = ""  # what cannot be read would come again from the same version
         message = str(failure) or type(failure).__name__
         first = self.status.stale_since is None
         if message != self.status.last_error or first:
@@ -143,49 +147,29 @@ class Reflector(Generic[T]):
     async def _list(self) -> None:
         self.status.lists += 1
         seen: set[str] = set()
-        version = ""
-        async with contextlib.aclosing(self._pages()) as pages:
-            async for encoding, page in pages:
-                version = page.version
-                await self._take(encoding, page, seen)
-        if not version:
-            raise MalformedError(f"{self._resource.path}: a list without a resourceVersion")
+        listing = Listing(self._api, self._resource, self._pace.page_size, self._list_version)
+        try:
+            async with contextlib.aclosing(listing.batches()) as batches:
+                async for batch in batches:
+                    await self._take(batch, seen)
+        finally:
+            # What the server has in memory is cheap and may lag behind what we know already,
+            # and if it is too much to be sent at once, only pages from the store remain.
+            if listing.answered:
+                self._list_version = FROM_THE_STORE
         for uid in self._store.uids() - seen:
             self._store.remove(uid)
-        self._version = version
+        self._version = listing.version
         self.status.synced = True
         self.synced.set()
         self._store.listed()
-        log.info("listed", kind=self.status.kind, objects=len(seen), version=version)
+        log.info("listed", kind=self.status.kind, objects=len(seen), version=listing.version)
 
-    async def _pages(self) -> AsyncGenerator[tuple[Encoding[T], Page], None]:
-        """The pages of a list. The next is on its way while one is decoded."""
-        upcoming: asyncio.Task[tuple[Encoding[T], Page]] | None
-        upcoming = asyncio.create_task(self._page(""))
-        try:
-            while upcoming is not None:
-                encoding, page = await upcoming
-                token = page.continue_token
-                upcoming = asyncio.create_task(self._page(token)) if token else None
-                yield encoding, page
-        finally:
-            if upcoming is not None:
-                upcoming.cancel()
-                await asyncio.gather(upcoming, return_exceptions=True)
-
-    async def _page(self, token: str) -> tuple[Encoding[T], Page]:
-        resource = self._resource
-        body = await self._api.list_page(
-            resource.path, accept=resource.accept, limit=self._pace.page_size, token=token
-        )
-        encoding = self._encoding(body.media_type)
-        return encoding, encoding.page(body.data)
-
-    async def _take(self, encoding: Encoding[T], page: Page, seen: set[str]) -> None:
-        for turn, item in enumerate(page.items):
+    async def _take(self, batch: Batch[T], seen: set[str]) -> None:
+        for turn, item in enumerate(batch.items):
             if turn % ITEMS_A_TURN == 0:
                 await asyncio.sleep(0)
-            uid = self._put(encoding, item)
+            uid = self._put(batch.encoding, item)
             if uid:
                 seen.add(uid)
 
@@ -214,18 +198,16 @@ class Reflector(Generic[T]):
 
     async def _watch(self) -> None:
         async with self._api.watch(
-            self._resource.path,
-            accept=self._resource.accept,
+            self._resource,
             version=self._version,
             watch_s=self._pace.watch_s,
             margin_s=self._pace.margin_s,
         ) as stream:
-            encoding = self._encoding(stream.media_type)
-            frames = encoding.frames()
+            frames = stream.encoding.frames()
             self.status.connected()
             async for data in stream.chunks:
                 for frame in frames.feed(data):
-                    self._take_event(encoding, encoding.event(frame))
+                    self._take_event(stream.encoding, stream.encoding.event(frame))
 
     def _take_event(self, encoding: Encoding[T], event: Event) -> None:
         if event.type == "ERROR":
@@ -256,15 +238,6 @@ class Reflector(Generic[T]):
         if _older(version, self._version):
             raise GoneError(f"watch: the server's version went back, {self._version} to {version}")
         self._version = version or self._version
-
-    def _encoding(self, media_type: str) -> Encoding[T]:
-        encoding = self._resource.encoding_of(media_type)
-        if encoding is None:
-            raise MalformedError(
-                f"{self._resource.path}: the answer is {media_type!r}, not a Kubernetes API's:"
-                " is something else listening there?"
-            )
-        return encoding
 
 
 def _identity(item: KubeObject) -> Identity:

@@ -50,19 +50,23 @@ async def test_a_server_that_ends_every_watch_at_once_is_not_asked_without_pause
         assert len(server.asked.lists) == 1
 
 
-async def test_a_line_that_is_no_event_costs_the_connection_and_not_what_came_before() -> None:
+async def test_a_line_that_is_no_event_makes_for_a_new_list() -> None:
     async with ScriptedApiServer() as server:
         first = pod("first")
         first["metadata"]["resourceVersion"] = "150"
         good = {"type": "ADDED", "object": first}
         server.next_watches.append(say_events(good))
-        server.next_watches.append(say_lines(b"<html>a proxy's page</html>"))
+
+        async def nonsense(request: web.Request) -> web.StreamResponse:
+            await server.put(pod("second"))
+            return await say_lines(b"<html>a proxy's page</html>")(request)
+
+        server.next_watches.append(nonsense)
         async with following(server) as followed:
-            await until(lambda: len(server.asked.watches) == 3, "a third watch")
-            assert followed.names() == {"first"}
+            await until(lambda: followed.names() == {"second"}, "the list after it")
             assert "not a watch event" in followed.reflector.status.last_error
         assert server.asked.watches[1]["resourceVersion"] == "150"
-        assert len(server.asked.lists) == 1
+        assert len(server.asked.lists) == 2, "from 150 the same line would come again"
 
 
 async def test_an_event_that_comes_in_small_pieces_is_put_together() -> None:

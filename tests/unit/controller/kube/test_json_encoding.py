@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.kube.encoding import Status
+from controller.kube.encoding import Page, Status
 from controller.kube.failures import MalformedError
 from controller.kube.json_encoding import MAX_EVENT_BYTES, JsonEncoding, Lines
 from controller.kube.objects import Pod
@@ -32,23 +32,30 @@ def test_a_line_without_end_is_refused() -> None:
         cutter.feed(b"x")
 
 
+def read(*pieces: bytes) -> Page:
+    reader = JsonEncoding(Pod).page_reader()
+    for piece in pieces:
+        assert reader.feed(piece) == []
+    return reader.finish()
+
+
 def test_a_page_gives_its_token_and_items() -> None:
-    page = JsonEncoding(Pod).page(
-        b'{"metadata":{"resourceVersion":"7","continue":"abc","remainingItemCount":3},'
-        b'"items":[{"metadata":{}},{"metadata":{}}]}'
+    page = read(
+        b'{"metadata":{"resourceVersion":"7","continue":"abc","remainingItemCount":3},',
+        b'"items":[{"metadata":{}},{"metadata":{}}]}',
     )
     assert (page.version, page.continue_token, len(page.items)) == ("7", "abc", 2)
 
 
 @pytest.mark.parametrize("body", [b'{"metadata":{},"items":null}', b'{"metadata":{}}'])
 def test_an_empty_list(body: bytes) -> None:
-    assert JsonEncoding(Pod).page(body).items == []
+    assert read(body).items == []
 
 
 @pytest.mark.parametrize("body", [b"", b"null", b"[]", b"<html>", b"\xff", b'{"items":[]}'])
 def test_what_is_no_list(body: bytes) -> None:
     with pytest.raises(MalformedError):
-        JsonEncoding(Pod).page(body)
+        read(body)
 
 
 @given(st.binary())
@@ -56,4 +63,4 @@ def test_no_bytes_bring_the_event_decoder_down(frame: bytes) -> None:
     encoding = JsonEncoding(Pod)
     with pytest.raises(MalformedError):
         encoding.event(frame)
-    assert encoding.status(frame) == Status() or json.loads(frame)
+    assert encoding.refusal(frame) == Status() or json.loads(frame)

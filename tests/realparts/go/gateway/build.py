@@ -73,8 +73,8 @@ def _build(kept: Path) -> None:
     overlay = generated / "overlay.json"
     overlay.write_text(json.dumps({"Replace": _as_if_beside_main(generated)}))
     unfinished = kept.with_suffix(".unfinished")
-    command = [gobuild._go(), "build", "-mod=readonly", "-trimpath", "-ldflags=-s -w"]
-    command += [f"-overlay={overlay}", "-o", str(unfinished), "."]
+    command = [gobuild._go(), "build", "-mod=readonly", "-trimpath", "-buildvcs=false"]
+    command += ["-ldflags=-s -w", f"-overlay={overlay}", "-o", str(unfinished), "."]
     _run(command, "go build of the gateway")
     unfinished.rename(kept)
     shutil.rmtree(generated)

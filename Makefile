@@ -21,6 +21,7 @@ test: $(READY) ## the tests that need no cluster, GPU, container runtime or root
 
 e2e: $(READY) ## the tests on real parts: kube-apiserver, containerd, grpc-gateway (Debian, root, Go)
 	$(BIN)/python -m tests.realparts.parts
+	$(BIN)/python -m tests.realparts.go.gateway.build
 	$(BIN)/python -m pytest -m e2e --timeout 600 $(ARGS)
 
 gpu: $(READY) ## the tests on a real NVIDIA GPU

@@ -85,12 +85,18 @@ class Child:
         """
         try:
             async with asyncio.timeout(limit_s):
-                self._requests.write(wire.frame(wire.SAMPLE))
+                self._send(wire.frame(wire.SAMPLE))
                 return _DECODER.decode(await self._frame())
         except (asyncio.IncompleteReadError, ConnectionError) as error:
             raise ChildDiedError(await self._how_it_ended()) from error
         except msgspec.DecodeError as error:
             raise ChildDiedError(f"its answer makes no sense: {error}") from error
+
+    def _send(self, request: bytes) -> None:
+        try:
+            self._requests.write(request)
+        except RuntimeError as error:  # uvloop's word for a pipe that its reader has left
+            raise BrokenPipeError(str(error)) from error
 
     def kill(self) -> None:
         """End it now. One that the kernel holds in a call of the driver ends when that returns."""

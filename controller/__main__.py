@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from controller.controller import Controller
 from controller.kube.access import KubeAccess
 from controller.settings import ENVIRONMENT_PREFIX, ControllerSettings
@@ -25,9 +27,11 @@ only the cluster knows. Serves gRPC and the same as HTTP/JSON.
 async def serve(settings: ControllerSettings, access: KubeAccess) -> None:
     """Run a controller until SIGTERM or SIGINT."""
     controller = Controller(settings, access)
+    signalled = asyncio.create_task(until_signal())
+    await asyncio.sleep(0)  # a signal is heard from here on: who sees that it serves may end it
     await controller.start()
     try:
-        await until_signal()
+        await signalled
     finally:
         await controller.stop()
 

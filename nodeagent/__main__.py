@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from gpupods.logs import configure_logs
 from gpupods.serving import run, until_signal
 from gpupods.settings import fail_startup, read_settings
@@ -31,9 +33,11 @@ async def serve(settings: NodeAgentSettings) -> None:
     )
     gpus = DriverProcess(settings.driver_limit)
     agent = NodeAgent(settings, gpus, ProcessIdentifier(ProcTable(), runtime, settings.identify))
+    signalled = asyncio.create_task(until_signal())
+    await asyncio.sleep(0)  # a signal is heard from here on: who sees that it serves may end it
     try:
         await agent.start()
-        await until_signal()
+        await signalled
     finally:
         await agent.stop()
         await gpus.close()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import signal
+import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -32,6 +34,8 @@ SERVER_OPTIONS = (
     ("grpc.keepalive_permit_without_calls", 1),
 )
 
+EVERY_ADDRESS = "::"
+
 T = TypeVar("T")
 
 
@@ -58,6 +62,7 @@ class GrpcServer:
         """
         for service in ("", *self._services):
             await self._health.set(service, health_pb2.HealthCheckResponse.NOT_SERVING)
+        _check_free(listen)
         try:
             port = self.server.add_insecure_port(str(listen))
         except RuntimeError as error:
@@ -75,6 +80,27 @@ class GrpcServer:
         """Refuse new calls, let running ones end for ``grace_s`` seconds, then cut them off."""
         await self._health.enter_graceful_shutdown()
         await self.server.stop(grace_s)
+
+
+def _check_free(listen: HostPort) -> None:
+    """Bind there for a moment: gRPC logs why it cannot, in lines of its own, and tells nobody.
+
+    Raises:
+        OSError: the address is in use, or cannot be listened on.
+    """
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(
+            listen.host, listen.port, type=socket.SOCK_STREAM
+        )[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        if listen.host == EVERY_ADDRESS and error.errno not in {errno.EADDRINUSE, errno.EACCES}:
+            return  # a machine without IPv6: gRPC then takes every IPv4 address
+        raise OSError(
+            f"cannot listen on {listen}: {error.strerror}: is it in use, is it ours?"
+        ) from error
 
 
 class Undecodable(bytes):

@@ -17,7 +17,8 @@ class NodeAgentSettings:
     """How one node agent runs. Times are in seconds.
 
     Raises:
-        ValueError: a time is not positive, or too long to be meant.
+        ValueError: a time is not positive, or too long to be meant; or there is no runtime to
+            identify processes by.
     """
 
     grpc_listen: HostPort = setting(
@@ -50,6 +51,8 @@ class NodeAgentSettings:
 
     def __post_init__(self) -> None:
         """Check what one field alone cannot tell."""
+        if self.identify is IdentifyMode.RUNTIME and not self.runtime_socket:
+            raise ValueError("--identify=runtime needs a runtime to ask: set --runtime-socket")
         check_positive("driver-limit", self.driver_limit)
         check_positive("request-limit", self.request_limit)
         check_positive("stop-grace", self.stop_grace)

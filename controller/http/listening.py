@@ -62,5 +62,5 @@ def _bind(where: HostPort) -> socket.socket:
         return socket.create_server(("0.0.0.0", where.port), backlog=BACKLOG)
     except OSError as error:
         raise OSError(
-            error.errno, f"cannot listen on {where}: {error.strerror}: is it in use, is it ours?"
+            f"cannot listen on {where}: {error.strerror}: is it in use, is it ours?"
         ) from error

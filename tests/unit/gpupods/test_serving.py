@@ -100,6 +100,17 @@ async def test_two_servers_cannot_share_a_port() -> None:
             await GrpcServer([SERVICE]).start(at)
 
 
+async def test_an_address_that_cannot_be_had_is_told_without_a_word_of_grpcs_own(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    async with served() as (_, at):
+        for wrong, why in ((at, "in use"), (HostPort("192.0.2.1", 0), "Cannot assign")):
+            with pytest.raises(OSError, match=why) as raised:
+                await GrpcServer([SERVICE]).start(wrong)
+            assert str(raised.value).startswith(f"cannot listen on {wrong}: ")
+    assert capfd.readouterr().err == ""
+
+
 async def test_reflection_lists_the_services() -> None:
     async with served() as (_, at):
         with grpc.insecure_channel(str(at)) as channel:

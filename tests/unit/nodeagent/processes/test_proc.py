@@ -14,7 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpupods.identity import Pid
-from nodeagent.processes.proc import INITIAL_PID_NAMESPACE, ProcTable, parse_stat
+from nodeagent.processes.proc import (
+    INITIAL_PID_NAMESPACE,
+    KEPT_OPEN,
+    ProcTable,
+    parse_stat,
+)
 
 PID = Pid(4242)
 CGROUP = "0::/system.slice/trainer.service\n"
@@ -153,6 +158,57 @@ def test_process_replaced_again_and_again_is_not_made_up(tmp_path: Path) -> None
     replacing.start()
     assert table.read(PID) is None
     replacing.join(10)
+
+
+def test_what_changes_of_a_process_is_seen(tmp_path: Path) -> None:
+    table = process(tmp_path, stat_text(b"before"))
+    assert table.read(PID) is not None
+    (tmp_path / str(PID) / "stat").write_bytes(stat_text(b"after"))
+    (tmp_path / str(PID) / "cgroup").write_text(long := "0::/moved\n" * 1000)
+    facts = table.read(PID)
+    assert facts is not None
+    assert (facts.name, facts.cgroup) == ("after", long)
+    (tmp_path / str(PID) / "cgroup").write_text("0::/back\n")
+    facts = table.read(PID)
+    assert facts is not None
+    assert facts.cgroup == "0::/back\n"
+
+
+def test_process_that_took_the_pid_of_one_read_before(tmp_path: Path) -> None:
+    table = process(tmp_path, stat_text(b"old", 100))
+    assert table.read(PID) is not None
+    (tmp_path / str(PID) / "stat").write_bytes(stat_text(b"new", 200))
+    (tmp_path / str(PID) / "cgroup").unlink()
+    (tmp_path / str(PID) / "cgroup").write_text("0::/of-the-new\n")
+    facts = table.read(PID)
+    assert facts is not None
+    assert (facts.name, facts.cgroup) == ("new", "0::/of-the-new\n")
+
+
+def test_process_that_has_ended_since_it_was_read_is_gone() -> None:
+    table = ProcTable()
+    with subprocess.Popen(["sleep", "60"]) as child:
+        assert table.read(Pid(child.pid)) is not None
+        child.kill()
+        child.wait()
+        assert table.read(Pid(child.pid)) is None
+
+
+def test_files_that_stay_open_are_bounded(tmp_path: Path) -> None:
+    table = process(tmp_path, stat_text())
+    for number in range(1, 2 * KEPT_OPEN):
+        (tmp_path / str(number)).symlink_to(tmp_path / str(PID))
+    for _ in range(2):
+        assert all(table.read(Pid(number)) for number in range(1, 2 * KEPT_OPEN))
+    open_here = [entry for entry in Path("/proc/self/fd").iterdir() if _within(entry, tmp_path)]
+    assert len(open_here) == 2 * KEPT_OPEN
+
+
+def _within(entry: Path, folder: Path) -> bool:
+    try:
+        return entry.readlink().is_relative_to(folder)
+    except FileNotFoundError:  # the one that lists them
+        return False
 
 
 def test_node_pids_are_seen_in_the_initial_pid_namespace_only(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def _container(name: str) -> Json:
 
 
 def _managed(manager: str, subresource: str) -> Json:
-    fields = {f"f:field-{one:03}": {".": {}, "f:value": {}} for one in range(MANAGED_FIELDS)}
+    fields: Json = {f"f:field-{one:03}": {".": {}, "f:value": {}} for one in range(MANAGED_FIELDS)}
     made = {
         "manager": manager,
         "operation": "Update",

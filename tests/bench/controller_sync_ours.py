@@ -12,6 +12,7 @@ import uvloop
 from controller.cache.cluster import ClusterCache
 from controller.cache.informers import Informers
 from controller.kube.access import KubeAccess
+from gpupods.logs import LogFormat, LogLevel, configure_logs
 
 LIMIT_S = 300.0
 
@@ -33,4 +34,5 @@ async def fill(kubeconfig: str) -> None:
 
 
 if __name__ == "__main__":
+    configure_logs(LogFormat.JSON, LogLevel.WARNING)
     uvloop.run(fill(sys.argv[1]))

@@ -57,7 +57,7 @@ class RealNode:
 
     def end(self, container: Made) -> None:
         self._containerd.kill(self._made[container.id])
-        while self.table.read(container.pids[-1]) is not None:
+        while any(self.table.read(pid) is not None for pid in container.pids):
             time.sleep(0.005)
 
     def delete(self, container: Made) -> None:

@@ -1,6 +1,6 @@
 # Every target makes the environment that it needs; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e gpu bench lint format stubs lock released clean
+.PHONY: help demo test e2e gpu bench cluster cluster-down cluster-test lint format stubs lock released clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,13 +11,13 @@ UV_VERSION := 0.13.9
 ARGS ?=
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY) ## a GPU cluster in one process, asked the main question (ARGS=--once to end after it)
 	@$(BIN)/gpupods simulate --demo $(ARGS)
 
 test: $(READY) ## the tests that need no cluster, GPU, container runtime or root
-	$(BIN)/python -m pytest -m "not e2e and not gpu and not bench" $(ARGS)
+	$(BIN)/python -m pytest -m "not e2e and not gpu and not bench and not cluster" $(ARGS)
 
 e2e: $(READY) ## the tests on real parts: kube-apiserver, containerd, grpc-gateway (Debian, root, Go)
 	$(BIN)/python -m tests.realparts.parts
@@ -30,6 +30,16 @@ gpu: $(READY) ## the tests on a real NVIDIA GPU
 bench: $(READY) ## figures, each as a ratio to a baseline of the same run (Debian, root, Go)
 	$(BIN)/python -m tests.realparts.parts
 	$(BIN)/python -m tests.bench $(ARGS)
+
+cluster: $(READY) ## a real Kubernetes with two GPU nodes on this machine, until cluster-down
+	@$(BIN)/python -m tests.cluster.keeper up
+
+cluster-down: $(READY) ## take it away without a trace
+	@$(BIN)/python -m tests.cluster.keeper down
+
+cluster-test: $(READY) ## gpupods in a real Kubernetes (Debian, root, Go)
+	$(BIN)/python -m tests.cluster.parts
+	$(BIN)/python -m pytest -m cluster --timeout 1800 $(ARGS)
 
 lint: $(READY) build/googleapis ## style, types, layers, the protos, and that the stubs match them
 	$(BIN)/ruff format --check .

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# Daemons live in sbin, which is not on every user's PATH.
-_SEARCH_PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin", "/usr/bin"])
+# Daemons live in sbin, which is not on every user's PATH; CNI plugins are on nobody's.
+_SEARCH_PATH = os.pathsep.join(
+    [os.environ.get("PATH", ""), "/usr/sbin", "/sbin", "/usr/bin", "/usr/lib/cni"]
+)
 _POLICY = Path("/usr/sbin/policy-rc.d")
 _APT_TIMEOUT_S = 600
 

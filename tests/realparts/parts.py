@@ -45,18 +45,26 @@ _DEBIAN = {
     "curl": debian.Program("curl", "curl"),
 }
 
-# The servers take their version from the linker; without it they call themselves v0.0.0.
-_GO = {
-    "kube_apiserver": gobuild.Program(
+
+def kubernetes_program(name: str) -> gobuild.Program:
+    """The build of one of Kubernetes' own programs, all of which are pinned together.
+
+    They take their version from the linker; without it they call themselves v0.0.0.
+    """
+    return gobuild.Program(
         folder="kubernetes",
-        package="k8s.io/kubernetes/cmd/kube-apiserver",
+        package=f"k8s.io/kubernetes/cmd/{name}",
         version_of="k8s.io/kubernetes",
         set_variables=(
             f"{_KUBERNETES_VERSION}.gitVersion={{version}}",
             f"{_KUBERNETES_VERSION}.gitMajor={{major}}",
             f"{_KUBERNETES_VERSION}.gitMinor={{minor}}",
         ),
-    ),
+    )
+
+
+_GO = {
+    "kube_apiserver": kubernetes_program("kube-apiserver"),
     "grpcurl": gobuild.Program(
         folder="grpcurl",
         package="github.com/fullstorydev/grpcurl/cmd/grpcurl",

@@ -1,0 +1,43 @@
+"""One cluster for all tests here, started when the first of them needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster import building, parts
+from tests.cluster.cluster import Cluster
+from tests.cluster.product import Product
+from tests.cluster.testbed import Testbed
+from tests.realparts.parts import Parts
+
+
+@pytest.fixture(scope="session")
+def cluster_parts(real_parts: Parts) -> parts.ClusterParts:
+    """The programs, installed and built where they were missing."""
+    return parts.ensure()
+
+
+@pytest.fixture(scope="session")
+def cluster(cluster_parts: parts.ClusterParts) -> Iterator[Cluster]:
+    with Cluster(cluster_parts) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def product(cluster: Cluster) -> Product:
+    """gpupods, installed from its manifests."""
+    for archive in building.archives(cluster.parts).values():
+        cluster.load_image(archive)
+    installed = Product(cluster)
+    installed.install()
+    return installed
+
+
+@pytest.fixture(scope="session")
+def bed(cluster: Cluster) -> Testbed:
+    """Workloads of every kind, each with processes on the GPUs of its node."""
+    bed = Testbed(cluster)
+    bed.fill()
+    return bed

@@ -1,0 +1,103 @@
+"""gpupods in the cluster: its images built by its own Dockerfile, its manifests applied.
+
+As an operator does it, but for two things: the images come as archives, not from a registry,
+and the agents find the fake driver of their node, which no NVIDIA runtime mounts here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.cluster.node import DRIVER_FOLDER
+from tests.fakedriver.driver import CALLS_VARIABLE, SCENARIO_VARIABLE
+
+if TYPE_CHECKING:
+    from tests.cluster.cluster import Cluster
+
+NAMESPACE: Final = "gpupods-system"
+CONTROLLER: Final = "gpupods-controller"
+AGENT: Final = "gpupods-nodeagent"
+GRPC_PORT: Final = 50050
+HTTP_PORT: Final = 8080
+_MANIFESTS: Final = Path(__file__).parents[2] / "manifests"
+_ROLLED_OUT_IN: Final = "--timeout=180s"
+
+
+class Product:
+    """The product in a cluster, from `install` on."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+
+    def install(self, *, overlay: str = "base") -> None:
+        """Apply manifests/`overlay` and wait until everything is ready."""
+        folder = self.cluster.folder / f"overlay-{overlay.replace('/', '-')}"
+        folder.mkdir(exist_ok=True)
+        text = json.dumps(_with_fake_driver(os.path.relpath(_MANIFESTS / overlay, folder)))
+        (folder / "kustomization.yaml").write_text(text)
+        self.cluster.kubectl("apply", "--server-side", "-k", str(folder))
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until what was last asked for is rolled out and ready."""
+        for name in (f"daemonset/{AGENT}", f"deployment/{CONTROLLER}"):
+            words = ("rollout", "status", name, f"--namespace={NAMESPACE}", _ROLLED_OUT_IN)
+            self.cluster.kubectl(*words)
+
+    def restart(self, name: str) -> None:
+        """Have each of its pods replaced, as a new version does; returns at once."""
+        self.cluster.kubectl("rollout", "restart", name, f"--namespace={NAMESPACE}")
+
+    def pods(self, component: str) -> list[dict[str, Any]]:
+        """The pods of `controller` or of `nodeagent`."""
+        selector = f"app.kubernetes.io/component={component}"
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector={selector}"
+        listed: list[dict[str, Any]] = self.cluster.api.get(path)["items"]
+        return listed
+
+    @property
+    def grpc(self) -> str:
+        """HOST:PORT of the controller's Service, for gRPC."""
+        return f"{self._address()}:{GRPC_PORT}"
+
+    @property
+    def http(self) -> str:
+        """HOST:PORT of the controller's Service, for HTTP."""
+        return f"{self._address()}:{HTTP_PORT}"
+
+    def _address(self) -> str:
+        path = f"/api/v1/namespaces/{NAMESPACE}/services/{CONTROLLER}"
+        return str(self.cluster.api.get(path)["spec"]["clusterIP"])
+
+
+def _with_fake_driver(base: str) -> dict[str, Any]:
+    """A kustomization of `base` whose agents find their node's fake driver."""
+    environment = {
+        "LD_LIBRARY_PATH": f"{DRIVER_FOLDER}/lib",
+        SCENARIO_VARIABLE: f"{DRIVER_FOLDER}/state/scenario",
+        CALLS_VARIABLE: f"{DRIVER_FOLDER}/state/calls",
+    }
+    container = {
+        "name": "nodeagent",
+        "env": [{"name": name, "value": value} for name, value in environment.items()],
+        "volumeMounts": [{"name": "driver", "mountPath": DRIVER_FOLDER}],
+    }
+    spec = {
+        "containers": [container],
+        "volumes": [{"name": "driver", "hostPath": {"path": DRIVER_FOLDER, "type": "Directory"}}],
+    }
+    patch = {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": AGENT},
+        "spec": {"template": {"spec": spec}},
+    }
+    return {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": [base],
+        "patches": [{"target": {"kind": "DaemonSet", "name": AGENT}, "patch": json.dumps(patch)}],
+    }

@@ -1,4 +1,4 @@
-"""Two requests to the API server over HTTP: a list, and a watch.
+"""Requests to the API server over HTTP: a list, a watch, and anything about one object.
 
 Every wait has a limit, and every way to fail becomes an `ApiError`. What to do about it is the
 reflector's to decide.
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import aiohttp
+import msgspec
 
 from controller.kube.access import KubeAccess
 from controller.kube.encoding import Encoding, Resource, Status
@@ -25,10 +26,12 @@ from controller.kube.failures import (
     RefusedError,
     UnreachableError,
 )
+from controller.kube.json_encoding import read_status
 from gpupods.logs import shorten
 from gpupods.version import VERSION
 
 T = TypeVar("T")
+Json = dict[str, Any]
 
 CONNECT_LIMIT_S = 10.0
 SILENCE_LIMIT_S = 30.0
@@ -36,12 +39,17 @@ SILENCE_LIMIT_S = 30.0
 LIST_LIMIT_S = 90.0
 """Of one answer as a whole; the server's own limit is 60 s."""
 
-READ_BYTES = 1024 * 1024
+READ_BYTES = 256 * 1024
 ERROR_BYTES = 64 * 1024
 """As much of a refusal's body as is read."""
 
+JSON = "application/json"
+OK = (200, 201)
 UNAUTHORIZED = 401
 FORBIDDEN = 403
+
+TO_FOLLOW = "the controller's role must allow list and watch of pods and nodes"
+"""The right that is missing where a list or a watch is forbidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,33 +142,91 @@ class KubeApi:
         async with self._get(resource, query, limits) as stream:
             yield stream
 
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        body: Json | None = None,
+        *,
+        limit_s: float,
+        needed: str = "",
+        media_type: str = JSON,
+    ) -> Json:
+        """Read or write one object, or have a question answered.
+
+        Args:
+            method: HTTP's: GET, POST, PUT, PATCH.
+            path: Under the API server's address.
+            body: The object to be sent.
+            limit_s: For all of it, in seconds.
+            needed: Said where the request is forbidden: which rights it takes.
+            media_type: Of the body: a patch says by it which kind it is.
+
+        Raises:
+            ApiError: there is no such answer; a write may have been done all the same.
+        """
+        limits = aiohttp.ClientTimeout(total=limit_s)
+        content = None if body is None else msgspec.json.encode(body)
+        headers = {"Accept": JSON} | ({} if body is None else {"Content-Type": media_type})
+        async with self._request(
+            method, path, headers=headers, limits=limits, body=content
+        ) as response:
+            if response.status not in OK:
+                refused = await _refused_body(response)
+                status = read_status(refused) if response.content_type == JSON else Status()
+                raise self._refusal(f"{method} {path}", response, refused, status, needed)
+            try:
+                answer = msgspec.json.decode(await response.read(), type=Json)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise _not_kubernetes(f"{method} {path}", response) from error
+        return answer
+
     @contextlib.asynccontextmanager
     async def _get(
         self, resource: Resource[T], query: Mapping[str, str], limits: aiohttp.ClientTimeout
     ) -> AsyncIterator[Stream[T]]:
         name = f"GET {self._access.endpoint.base_url}{resource.path}"
+        headers = {"Accept": resource.accept}
+        async with self._request(
+            "GET", resource.path, headers=headers, limits=limits, query=query
+        ) as response:
+            encoding = resource.encoding_of(response.content_type)
+            if response.status not in OK:
+                body = await _refused_body(response)
+                status = encoding.refusal(body) if encoding is not None else Status()
+                raise self._refusal(name, response, body, status, TO_FOLLOW)
+            if encoding is None:
+                raise _not_kubernetes(name, response)
+            yield Stream(encoding, response.content.iter_any())
+
+    @contextlib.asynccontextmanager
+    async def _request(
+        self,
+        method: str,
+        path: str,
+        *,
+        headers: Mapping[str, str],
+        limits: aiohttp.ClientTimeout,
+        query: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        name = f"{method} {self._access.endpoint.base_url}{path}"
         try:
-            headers = await self._headers()
+            credentials = await self._headers()
             endpoint = self._access.endpoint
-            async with self._session.get(
-                endpoint.base_url + resource.path,
+            async with self._session.request(
+                method,
+                endpoint.base_url + path,
                 params=query,
-                headers=headers | {"Accept": resource.accept},
+                data=body,
+                headers={**credentials, **headers},
                 ssl=endpoint.tls or True,
                 server_hostname=endpoint.server_hostname,
                 proxy=endpoint.proxy,
                 timeout=limits,
                 allow_redirects=False,
             ) as response:
-                encoding = resource.encoding_of(response.content_type)
-                if response.status != 200:  # noqa: PLR2004 - OK
-                    raise await self._refusal(name, response, encoding)
-                if encoding is None:
-                    raise MalformedError(
-                        f"{name}: the answer is {response.content_type!r}, not a Kubernetes"
-                        " API's: is something else listening there?"
-                    )
-                yield Stream(encoding, response.content.iter_any())
+                yield response
         except TimeoutError as error:
             raise UnreachableError(f"{name}: no answer in time") from error
         except (aiohttp.ClientError, OSError) as error:
@@ -174,11 +240,14 @@ class KubeApi:
             self._refused_credentials = False
         return await self._access.headers()
 
-    async def _refusal(
-        self, name: str, response: aiohttp.ClientResponse, encoding: Encoding[Any] | None
+    def _refusal(
+        self,
+        name: str,
+        response: aiohttp.ClientResponse,
+        body: bytes,
+        status: Status,
+        needed: str,
     ) -> ApiError:
-        body = await response.content.read(ERROR_BYTES)
-        status = encoding.refusal(body) if encoding is not None else Status()
         said = status.message or status.reason or shorten(body.decode(errors="replace"))
         message = f"{name}: {response.status} {said}".strip()
         if response.status == GONE:
@@ -186,9 +255,20 @@ class KubeApi:
         if response.status == UNAUTHORIZED:
             self._refused_credentials = True
             message += f": the API server does not accept the credentials of {self._access.source}"
-        if response.status == FORBIDDEN:
-            message += ": the controller's role must allow list and watch of pods and nodes"
+        if response.status == FORBIDDEN and needed:
+            message += f": {needed}"
         return RefusedError(response.status, message, _retry_after_s(response))
+
+
+async def _refused_body(response: aiohttp.ClientResponse) -> bytes:
+    return await response.content.read(ERROR_BYTES)
+
+
+def _not_kubernetes(name: str, response: aiohttp.ClientResponse) -> MalformedError:
+    return MalformedError(
+        f"{name}: the answer is {response.content_type!r}, not a Kubernetes API's: is something"
+        " else listening there?"
+    )
 
 
 def refusal_in_stream(code: int, message: str) -> ApiError:

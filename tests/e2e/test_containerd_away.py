@@ -78,7 +78,7 @@ def test_with_identify_runtime_what_is_not_known_is_said(world: World) -> None:
                 lambda got: bool(got.unattributed) and bool(got.missing),
                 what="a process that cannot be identified",
             )
-            assert {kind for kind, _, _ in missing_parts(answer)} == {"RUNTIME"}
+            assert {kind for kind, _, _ in missing_parts(answer)} == {"RUNTIME"}, missing_parts(answer)
         world.wait_for_truth(late.ref)
     watch.assert_honest(before, world.scene.truth())
     assert watch.errors == []

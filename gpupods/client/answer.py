@@ -100,8 +100,8 @@ class GpuProcess:
     """One process on one GPU, or on one MIG device of it.
 
     ``pid`` is as the node's own pid namespace counts; a process is known by it only together
-    with ``started_at``. ``memory_mib`` is what the process holds, rounded up. ``mig`` is None
-    if it uses the whole GPU; ``owner`` if its pod stands alone, or nobody knows.
+    with ``started_at``. ``memory_mib`` is what the process holds, rounded down. ``mig`` is
+    None if it uses the whole GPU; ``owner`` if its pod stands alone, or nobody knows.
     """
 
     pid: Pid
@@ -169,7 +169,7 @@ class GpuState:
 
         The driver's own, that of processes whose memory is not known, and, in an answer that
         was narrowed to one pod, that of the other pods. Below 0 if the processes account for
-        more than is in use: each is rounded up, and shared memory is counted for each.
+        more than is in use: memory that processes share is counted for each.
         None if the GPU's memory in use is not known.
         """
         if self.info.memory_used_mib is None:

@@ -38,6 +38,8 @@ def table(settings: type[Any], prefix: str) -> str:
 
 def _row(field: dataclasses.Field[Any], hint: Any, prefix: str) -> str:
     flag = "--" + field.name.replace("_", "-")
+    if hint is bool:
+        flag += f"`, `--no-{flag[2:]}"
     default = field.default.value if isinstance(field.default, enum.Enum) else field.default
     shown = f"`{default}`" if str(default) else "none"
     meaning = field.metadata["help"]

@@ -16,9 +16,12 @@ from gpupods.serving import MAX_MESSAGE_BYTES
 CHANNEL_OPTIONS = (
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
-    # A node that has vanished without closing its connection is noticed in this time.
-    ("grpc.keepalive_time_ms", 20_000),
+    # A node that has vanished without closing its connection is noticed in this time, also
+    # while nobody asks: the next question should not be the one that finds out.
+    ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_pings_without_data", 0),
     # An agent that was restarted is reached again this soon.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 1_000),

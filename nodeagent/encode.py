@@ -11,7 +11,7 @@ from nodeagent.gpus.sample import Gpu, GpuSample, Missing, MissingKind
 from nodeagent.join import GpuRows, Row
 
 MIB = 1024 * 1024
-NANOSECONDS = 1_000_000_000
+MICROSECONDS = 1_000_000
 
 
 def encode_answer(
@@ -101,5 +101,7 @@ def _gpu_info(gpu: Gpu) -> pb.GpuInfo:
 
 
 def _timestamp(seconds: float) -> Timestamp:
-    whole = int(seconds // 1)
-    return Timestamp(seconds=whole, nanos=int((seconds - whole) * NANOSECONDS))
+    """To the microsecond, which is as much as seconds since the epoch hold in a float."""
+    microseconds = round(seconds * MICROSECONDS)
+    whole, rest = divmod(microseconds, MICROSECONDS)
+    return Timestamp(seconds=whole, nanos=rest * 1000)

@@ -100,6 +100,12 @@ def test_what_is_missing_and_when_it_was_sampled() -> None:
     assert answer.node_name == "gpu-1"
 
 
+def test_times_show_no_noise_of_floats() -> None:
+    sample = GpuSample(Moment(1_796_032_291.12, 0.0), ())
+    answer = encode_answer("gpu-1", sample, (), (), 0.0)
+    assert answer.sample_time.ToJsonString() == "2026-11-30T09:51:31.120Z"
+
+
 def test_numbers_are_the_contracts() -> None:
     for ours, theirs in [
         (ProcessType, pb.ProcessType),

@@ -7,6 +7,7 @@ server has refused it.
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import Callable
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -55,6 +56,7 @@ class KubeAccess:
         self.source = source
         self._load = load
         self._calls = OneAtATime()
+        self._turn = asyncio.Lock()
         try:
             loaded = start(self._read).result(CREDENTIALS_LIMIT_S)
         except FutureTimeoutError:
@@ -69,7 +71,7 @@ class KubeAccess:
         """Find and read the configuration, as kubectl does, or as a pod has it.
 
         Args:
-            kubeconfig: A file; "" is KUBECONFIG, else the pod's own files, else ~/.kube/config.
+            kubeconfig: A file; "" is KUBECONFIG, else ~/.kube/config, else the pod's own files.
             context: Of the kubeconfig; "" is its current one.
 
         Raises:
@@ -106,7 +108,8 @@ class KubeAccess:
 
     async def _call(self, work: Callable[[], T]) -> T:
         try:
-            return await self._calls.call(work, CREDENTIALS_LIMIT_S)
+            async with self._turn:  # requests begin at the same moment, one of each reflector
+                return await self._calls.call(work, CREDENTIALS_LIMIT_S)
         except TimeoutError as error:
             reason = str(error) or f"nothing within {CREDENTIALS_LIMIT_S:g} s"
             raise UnreachableError(f"credentials of {self.source}: {reason}") from error

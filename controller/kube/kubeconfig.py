@@ -134,18 +134,22 @@ def _check_plugin(source: str, merged: Any, context: Any, complaints: list[str])
 
 
 def source_of_access(kubeconfig: str, context: str) -> InCluster | Kubeconfig:
-    """Where to look: the file that is named, KUBECONFIG, the pod's own files, ~/.kube/config."""
+    """Where to look, as kubectl does: the file that is named, KUBECONFIG, ~/.kube/config.
+
+    Where none of them is there, the pod's own files.
+
+    Raises:
+        ValueError: there is nowhere to look.
+    """
     named = kubeconfig or os.environ.get("KUBECONFIG", "")
-    if named or context:
+    if named or context or Path(DEFAULT_KUBECONFIG).expanduser().exists():
         return Kubeconfig(named or DEFAULT_KUBECONFIG, context)
     if os.environ.get("KUBERNETES_SERVICE_HOST"):
         return InCluster()
-    if not Path(DEFAULT_KUBECONFIG).expanduser().exists():
-        raise ValueError(
-            "no way to the Kubernetes API: not in a pod, KUBECONFIG is not set, and"
-            f" {DEFAULT_KUBECONFIG} does not exist. Name a kubeconfig file"
-        )
-    return Kubeconfig(DEFAULT_KUBECONFIG)
+    raise ValueError(
+        f"no way to the Kubernetes API: KUBECONFIG is not set, {DEFAULT_KUBECONFIG} does not"
+        " exist, and this is not a pod. Name a kubeconfig file"
+    )
 
 
 def token_of(configuration: Configuration) -> str:

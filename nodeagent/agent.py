@@ -16,9 +16,8 @@ from nodeagent.settings import NodeAgentSettings
 
 log = structlog.get_logger()
 
-SAMPLE_REST_S = 0.0015
-"""Between samples: less than a caller needs to read an answer and ask again, and enough for ten
-who do to share two samples instead of taking eight."""
+GATHER_S = 0.004
+"""Enough for ten callers to read their answers and ask again; less than they would notice."""
 
 SERVICE = pb.DESCRIPTOR.services_by_name["GpuPodsService"].full_name
 
@@ -45,7 +44,7 @@ class NodeAgent:
         server = GrpcServer([SERVICE])
         service = NodeGpuPods(
             node_name=self._settings.node_name,
-            sampler=SharedSampler(self._gpus, rest_s=SAMPLE_REST_S),
+            sampler=SharedSampler(self._gpus, gather_s=GATHER_S),
             identifier=self._identifier,
             request_limit_s=self._settings.request_limit,
         )

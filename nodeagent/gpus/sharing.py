@@ -6,6 +6,7 @@ At most one sample is being taken and one is waiting for its turn, however many 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import time
 from collections.abc import Callable
@@ -24,6 +25,7 @@ class _Round:
     answer: asyncio.Future[GpuSample]
     started: float | None = None
     """None: it has not begun. On the clock of the sampler; never after the sample's ``taken``."""
+    callers: int = 0
 
 
 class SharedSampler:
@@ -33,8 +35,9 @@ class SharedSampler:
         source: What takes the samples.
         longest_s: How long a sample is waited for on behalf of all; each caller waits for no
             longer than its own deadline.
-        rest_s: The least time from the end of one sample to the start of the next, so that
-            callers who ask again and again gather for one.
+        gather_s: How long after a sample the next one waits for those who shared it: callers who
+            ask again as soon as they have their answer then share the next one too. One who asks
+            alone is not kept waiting.
         clock: Seconds, for the age of samples.
     """
 
@@ -43,13 +46,15 @@ class SharedSampler:
         source: GpuSource,
         *,
         longest_s: float = _LONGEST_S,
-        rest_s: float = 0.0,
+        gather_s: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._source = source
         self._longest_s = longest_s
-        self._rest_s = rest_s
-        self._rested_at = -math.inf
+        self._gather_s = gather_s
+        self._gather_until = -math.inf
+        self._expected = 0
+        self._all_here = asyncio.Event()
         self._clock = clock
         self._serving: asyncio.Task[None] | None = None
         self._running: _Round | None = None
@@ -66,10 +71,13 @@ class SharedSampler:
         oldest = self._clock() - max_age_s
         if self._last is not None and self._last[0] >= oldest:
             return self._last[1]
-        answer = self._round_since(oldest).answer
+        round_ = self._round_since(oldest)
+        round_.callers += 1
+        if round_ is self._waiting and round_.callers >= self._expected:
+            self._all_here.set()
         try:
             async with asyncio.timeout(deadline_s):
-                return await asyncio.shield(answer)
+                return await asyncio.shield(round_.answer)
         except TimeoutError:
             return self._late(deadline_s)
 
@@ -94,12 +102,23 @@ class SharedSampler:
     async def _serve(self) -> None:
         """Take one sample after the other until nobody waits."""
         while self._waiting is not None:
-            if (rest_s := self._rested_at - self._clock()) > 0:
-                await asyncio.sleep(rest_s)
+            await self._gather(self._waiting)
             self._running, self._waiting = self._waiting, None
             await self._take(self._running)
-            self._rested_at = self._clock() + self._rest_s
+            waiting = 0 if self._waiting is None else self._waiting.callers
+            self._expected = self._running.callers + waiting
+            self._gather_until = self._clock() + self._gather_s
             self._running = None
+
+    async def _gather(self, round_: _Round) -> None:
+        """Wait for as many as there were lately, or until it has been long enough."""
+        left_s = self._gather_until - self._clock()
+        if round_.callers >= self._expected or left_s <= 0:
+            return
+        self._all_here.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(left_s):
+                await self._all_here.wait()
 
     def _abandon(self) -> None:
         for left in (self._running, self._waiting):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -62,9 +63,9 @@ def gpu_node(containers: int) -> Iterator[GpuNode]:
 
 
 def _requests(count: int) -> list[Request]:
-    """Pods of two containers each."""
+    """Pods of two containers each, in cgroups that no other run has."""
     pods = [
-        PodIdentity("team", f"train-{number}", f"{number:08x}-0000-4000-8000-000000000000")
+        PodIdentity("team", f"train-{number}", str(uuid.uuid4()))
         for number in range((count + 1) // 2)
     ]
     return [Request(pods[number // 2], ("main", "side")[number % 2]) for number in range(count)]

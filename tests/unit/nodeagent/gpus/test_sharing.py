@@ -217,17 +217,57 @@ async def test_close_before_the_first_sample_has_begun_leaves_nobody_waiting(
     assert driver.started == 0
 
 
-async def test_those_who_ask_again_at_once_gather_for_the_next(driver: Driver) -> None:
-    sampler = SharedSampler(driver, rest_s=0.05)
-    first = ask(sampler)
+@pytest.fixture
+def gathering(driver: Driver) -> SharedSampler:
+    return SharedSampler(driver, gather_s=LONG_S, clock=lambda: driver.now)
+
+
+async def shared(driver: Driver, sampler: SharedSampler, callers: int) -> None:
+    first = [ask(sampler) for _ in range(callers)]
     await driver.finish()
-    await first
-    again = [ask(sampler)]
+    await asyncio.gather(*first)
+    driver.now += 1
+
+
+async def test_those_who_shared_a_sample_gather_for_the_next(
+    driver: Driver, gathering: SharedSampler
+) -> None:
+    await shared(driver, gathering, 3)
+    again = [ask(gathering), ask(gathering)]
     await settle()
     assert driver.started == 1
-    again.append(ask(sampler))
+    again.append(ask(gathering))
+    await driver.finish()
+    assert [number(await caller) for caller in again] == [2, 2, 2]
+
+
+async def test_those_who_waited_meanwhile_gather_with_them(
+    driver: Driver, gathering: SharedSampler
+) -> None:
+    first = ask(gathering)
+    await settle()
+    driver.now += 1
+    later = [ask(gathering), ask(gathering)]
+    await driver.finish()
+    await first
+    assert driver.started == 1
+    later.append(ask(gathering))
+    await driver.finish()
+    assert [number(await caller) for caller in later] == [2, 2, 2]
+
+
+async def test_who_asks_alone_is_not_kept_waiting(driver: Driver, gathering: SharedSampler) -> None:
+    for _ in range(3):
+        await shared(driver, gathering, 1)
+    assert driver.started == 3
+
+
+async def test_who_does_not_ask_again_is_not_waited_for_long(driver: Driver) -> None:
+    sampler = SharedSampler(driver, gather_s=0.05)
+    await shared(driver, sampler, 3)
+    again = ask(sampler)
     async with asyncio.timeout(LONG_S):
         while driver.started == 1:  # noqa: ASYNC110 - the driver under test tells nobody
             await asyncio.sleep(0.001)
     await driver.finish()
-    assert [number(await caller) for caller in again] == [2, 2]
+    assert number(await again) == 2

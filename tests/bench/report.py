@@ -132,11 +132,14 @@ def show(title: str, figures: Iterable[Figure], notes: Sequence[str] = ()) -> No
     rows = list(figures)
     terminal = sys.stdout.isatty()
     console = Console(width=None if terminal else _PLAIN_WIDTH, highlight=False)
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD if terminal else None)
-    for column in _COLUMNS:
-        table.add_column(column, overflow="fold")
-    for figure in rows:
-        table.add_row(*_cells(figure), style=_style(figure))
+    table = Table(box=SIMPLE_HEAD if terminal else None)
+    cells = [_cells(figure) for figure in rows]
+    used = [index for index in range(len(_COLUMNS)) if any(row[index] for row in cells)]
+    for index in used:
+        table.add_column(_COLUMNS[index], overflow="fold")
+    for figure, row in zip(rows, cells, strict=True):
+        table.add_row(*(row[index] for index in used), style=_style(figure))
+    console.print(title, style="bold", markup=False)
     console.print(table)
     for note in notes:
         console.print(f"  {note}", markup=False)

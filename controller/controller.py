@@ -19,6 +19,8 @@ from controller.channels import CHANNEL_OPTIONS, NodeChannels, agent_target
 from controller.http.server import HttpServer
 from controller.kube.access import KubeAccess
 from controller.kube.status import ReflectorStatus
+from controller.leader.candidate import Candidate
+from controller.readiness import SYNCED, Readiness
 from controller.service import ClusterGpuPods
 from controller.settings import ControllerSettings
 from gpupods.addresses import HostPort
@@ -32,8 +34,6 @@ SERVICE = pb.DESCRIPTOR.services_by_name["GpuPodsService"]
 
 STALE_AFTER_S = 10.0
 """A watch that is renewed is away for a moment; longer than this is worth telling a caller."""
-
-FOREVER_S = 10 * 365 * 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,18 @@ class Controller:
         self.cache = ClusterCache()
         self.informers = Informers(access, self.cache)
         self._channels = NodeChannels(self.cache, settings.agent_port)
-        self._grpc = GrpcServer([SERVICE.full_name])
+        self._grpc = GrpcServer([SERVICE.full_name], [SYNCED])
+        self._readiness = Readiness(self.cache, self.informers, self._grpc)
+        self._candidate: Candidate | None = None
+        if settings.leader_elect:
+            self._candidate = Candidate(settings, access, self._readiness.changed)
+        self._readiness.candidate = self._candidate
         self._own_channel: grpc.aio.Channel | None = None
         self._http: HttpServer | None = None
         self._ready_task: asyncio.Task[None] | None = None
 
     async def start(self) -> ControllerAddresses:
-        """Listen, and begin to follow the cluster; ready once its pods and nodes are known.
+        """Listen, and begin to follow the cluster; ready once it is known and this replica leads.
 
         Raises:
             OSError: an address cannot be listened on; nothing is left running then.
@@ -80,27 +85,28 @@ class Controller:
         grpc_at = await self._grpc.start(self._settings.grpc_listen)
         self._own_channel = grpc.aio.insecure_channel(own_target(grpc_at), options=CHANNEL_OPTIONS)
         self._http = HttpServer(
-            [SERVICE], self._own_channel, self._settings.request_limit, self.ready
+            [SERVICE],
+            self._own_channel,
+            self._settings.request_limit,
+            ready=self.ready,
+            synced=self._readiness.synced,
         )
         http_at = await self._http.start(self._settings.http_listen)
         await self.informers.start()
-        self._ready_task = asyncio.create_task(self._serve_when_synced())
+        self._ready_task = asyncio.create_task(self._readiness.run())
         log.info("controller listens", grpc=str(grpc_at), http=str(http_at))
         return ControllerAddresses(grpc_at, http_at)
 
     def ready(self) -> tuple[bool, str]:
-        """Whether pods and nodes are known, and if not, why."""
-        return self.cache.synced, self.cache.why_not_synced()
-
-    async def _serve_when_synced(self) -> None:
-        await self.informers.wait_synced(FOREVER_S)
-        await self._grpc.set_serving(serving=True)
-        log.info("ready", pods=self.cache.pod_count(), nodes=self.cache.node_count())
+        """Whether pods and nodes are known and this replica leads, and if not, why."""
+        return self._readiness.ready()
 
     async def stop(self) -> None:
         """Let running calls end within the grace that is set, then close everything."""
         if self._ready_task is not None:
             self._ready_task.cancel()
+        if self._candidate is not None:
+            await self._candidate.stop()
         if self._http is not None:
             await self._http.stop(self._settings.stop_grace)
         await self._grpc.stop(self._settings.stop_grace)
@@ -108,7 +114,8 @@ class Controller:
             await self._own_channel.close(None)
         await self._channels.close()
         await self.informers.stop()
-        log.info("controller stopped")
+        if self._ready_task is not None:  # else it has not begun to serve
+            log.info("controller stopped")
 
 
 def own_target(listening: HostPort) -> str:

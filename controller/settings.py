@@ -10,6 +10,9 @@ from gpupods.settings import check_positive, setting
 
 ENVIRONMENT_PREFIX = "GPUPODS_CONTROLLER_"
 
+SHORTEST_LEASE_S = 2
+LONGEST_LEASE_S = 300
+
 
 @dataclass(frozen=True, slots=True)
 class ControllerSettings:
@@ -33,6 +36,20 @@ class ControllerSettings:
     )
     context: str = setting("", "The kubeconfig's context; empty: the current one.")
     agent_port: int = setting(50051, "The port of the node agents at their nodes' InternalIP.")
+    leader_elect: bool = setting(
+        default=False,
+        text="Whether this is one of several replicas, of which one leads, chosen by a Lease. "
+        "Without it this one always leads.",
+    )
+    lease_namespace: str = setting(
+        "", "Where the Lease is; empty: the pod's own namespace, outside a pod gpupods-system."
+    )
+    lease_name: str = setting("gpupods-controller", "The Lease's name.")
+    lease_duration: int = setting(
+        3,
+        "Seconds after which a leader that was heard of no more is replaced. It gives up itself "
+        "after two thirds of that.",
+    )
     request_limit: float = setting(
         5.0, "Seconds an answer may take when the caller sets no deadline."
     )
@@ -46,5 +63,10 @@ class ControllerSettings:
         """Check what one field alone cannot tell."""
         if not 0 < self.agent_port <= MAX_PORT:
             raise ValueError(f"--agent-port is {self.agent_port}: write a port, 1 to {MAX_PORT}")
+        if not SHORTEST_LEASE_S <= self.lease_duration <= LONGEST_LEASE_S:
+            raise ValueError(
+                f"--lease-duration is {self.lease_duration}: write whole seconds, "
+                f"{SHORTEST_LEASE_S} to {LONGEST_LEASE_S}"
+            )
         check_positive("request-limit", self.request_limit)
         check_positive("stop-grace", self.stop_grace)

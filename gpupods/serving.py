@@ -40,14 +40,20 @@ T = TypeVar("T")
 
 
 class GrpcServer:
-    """A gRPC server on the running asyncio loop; ``services`` are full service names."""
+    """A gRPC server on the running asyncio loop.
 
-    def __init__(self, services: Sequence[str]) -> None:
+    Args:
+        services: Full service names, for reflection and health.
+        health_names: Further names that the health service is to know.
+    """
+
+    def __init__(self, services: Sequence[str], health_names: Sequence[str] = ()) -> None:
         self.server = grpc.aio.server(options=SERVER_OPTIONS)
         self.registry: Any = TolerantRegistry(self.server)
         """What generated code registers a service with, in the server's place."""
         self._health = health.aio.HealthServicer()  # type: ignore[attr-defined]  # the stubs lack it
         self._services = tuple(services)
+        self._health_names = tuple(health_names)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self.server)
         names = (*services, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, self.server)
@@ -72,9 +78,13 @@ class GrpcServer:
 
     async def set_serving(self, *, serving: bool) -> None:
         """What the health service answers, for the whole server and each of its services."""
-        status = health_pb2.HealthCheckResponse
         for service in ("", *self._services):
-            await self._health.set(service, status.SERVING if serving else status.NOT_SERVING)
+            await self.set_health(service, serving=serving)
+
+    async def set_health(self, name: str, *, serving: bool) -> None:
+        """What the health service answers for one name."""
+        status = health_pb2.HealthCheckResponse
+        await self._health.set(name, status.SERVING if serving else status.NOT_SERVING)
 
     async def stop(self, grace_s: float) -> None:
         """Refuse new calls, let running ones end for ``grace_s`` seconds, then cut them off."""

@@ -1,7 +1,7 @@
 """The controller's HTTP port: JSON in front of its own gRPC server, as grpc-gateway v2 answers.
 
-Beside the annotated methods it serves GET /healthz (the process answers) and GET /readyz (what
-the controller says of itself). All else is passed on: the gRPC server decides.
+Beside the annotated methods it serves GET /healthz (the process answers), GET /readyz and GET
+/syncedz (what the controller says of itself). All else is passed on: the gRPC server decides.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ Ready = Callable[[], tuple[bool, str]]
 
 HEALTHZ = "/healthz"
 READYZ = "/readyz"
+SYNCEDZ = "/syncedz"
 MAX_BODY_BYTES = 10 << 20
 
 _FORM_TYPE = "application/x-www-form-urlencoded"
@@ -63,13 +64,14 @@ class HttpServer:
         channel: grpc.aio.Channel,
         default_timeout_s: float,
         ready: Ready = _always_ready,
+        synced: Ready = _always_ready,
     ) -> None:
         self._router = Router(services)
         self._transcoders: dict[Route, Transcoder] = {
             route: Transcoder(route, channel) for route in self._router.routes()
         }
         self._default_timeout_s = default_timeout_s
-        self._ready = ready
+        self._probes: dict[str, Ready] = {HEALTHZ: _always_ready, READYZ: ready, SYNCEDZ: synced}
         self._listener: Listener | None = None
 
     async def start(self, where: HostPort) -> HostPort:
@@ -99,8 +101,9 @@ class HttpServer:
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         target = split_target(request.raw_path)
-        if target.path in (HEALTHZ, READYZ) and request.method in (hdrs.METH_GET, hdrs.METH_HEAD):
-            return self._health(target.path)
+        probe = self._probes.get(target.path)
+        if probe is not None and request.method in (hdrs.METH_GET, hdrs.METH_HEAD):
+            return _health(probe)
         if request.method == hdrs.METH_OPTIONS and request.raw_path == "*":
             return web.Response(headers={"Server": SERVER_NAME})
         if not target.path.startswith("/"):
@@ -140,11 +143,12 @@ class HttpServer:
             return self._router.find(hdrs.METH_GET, path)
         return match
 
-    def _health(self, path: str) -> web.Response:
-        ready, reason = (True, "") if path == HEALTHZ else self._ready()
-        if not ready:
-            return _error(UNAVAILABLE, reason)
-        return web.Response(text="ok\n", headers={"Server": SERVER_NAME})
+
+def _health(probe: Ready) -> web.Response:
+    ready, reason = probe()
+    if not ready:
+        return _error(UNAVAILABLE, reason)
+    return web.Response(text="ok\n", headers={"Server": SERVER_NAME})
 
 
 def _error(code: int, message: str) -> web.Response:

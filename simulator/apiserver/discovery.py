@@ -10,6 +10,7 @@ KINDS: dict[str, tuple[str, str, bool, tuple[str, ...]]] = {
     "nodes": ("Node", "NodeList", False, ("no",)),
     "namespaces": ("Namespace", "NamespaceList", False, ("ns",)),
     "events": ("Event", "EventList", True, ("ev",)),
+    "leases": ("Lease", "LeaseList", True, ()),
 }
 """resource -> kind, kind of its list, whether it is namespaced, short names"""
 
@@ -18,7 +19,20 @@ VERBS: dict[str, list[str]] = {
     "nodes": ["delete", "get", "list", "patch", "watch"],
     "namespaces": ["get", "list", "watch"],
     "events": ["get", "list", "watch"],
+    "leases": ["create", "delete", "get", "list", "update", "watch"],
 }
+
+CORE = "v1"
+GROUPS = {"leases": "coordination.k8s.io/v1"}
+"""resource -> group and version, of those that are not of the core"""
+
+AUTHORIZATION = "authorization.k8s.io/v1"
+ACCESS_REVIEWS = "selfsubjectaccessreviews"
+
+
+def api_version(resource: str) -> str:
+    """The apiVersion of a resource's objects."""
+    return GROUPS.get(resource, CORE)
 
 
 def version() -> Json:
@@ -47,25 +61,46 @@ def api_versions(address: str) -> Json:
 
 
 def api_groups() -> Json:
-    """/apis: there are none besides the core."""
-    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": []}
-
-
-def core_resources() -> Json:
-    """/api/v1."""
+    """/apis: those besides the core."""
     return {
-        "kind": "APIResourceList",
-        "groupVersion": "v1",
-        "resources": [
-            {
-                "name": resource,
-                "singularName": kind.lower(),
-                "namespaced": namespaced,
-                "kind": kind,
-                "verbs": VERBS[resource],
-                "shortNames": list(short),
-                "categories": ["all"] if resource == "pods" else [],
-            }
-            for resource, (kind, _, namespaced, short) in KINDS.items()
-        ],
+        "kind": "APIGroupList",
+        "apiVersion": "v1",
+        "groups": [_group(version) for version in (*GROUPS.values(), AUTHORIZATION)],
+    }
+
+
+def _group(group_version: str) -> Json:
+    name, _, version = group_version.partition("/")
+    of_version = {"groupVersion": group_version, "version": version}
+    return {"name": name, "versions": [of_version], "preferredVersion": of_version}
+
+
+def resources_of(group_version: str) -> Json:
+    """/api/v1, /apis/coordination.k8s.io/v1, ...: what it has."""
+    resources = [_resource(each) for each in KINDS if api_version(each) == group_version]
+    if group_version == AUTHORIZATION:
+        resources = [_access_reviews()]
+    return {"kind": "APIResourceList", "groupVersion": group_version, "resources": resources}
+
+
+def _resource(resource: str) -> Json:
+    kind, _, namespaced, short = KINDS[resource]
+    return {
+        "name": resource,
+        "singularName": kind.lower(),
+        "namespaced": namespaced,
+        "kind": kind,
+        "verbs": VERBS[resource],
+        "shortNames": list(short),
+        "categories": ["all"] if resource == "pods" else [],
+    }
+
+
+def _access_reviews() -> Json:
+    return {
+        "name": ACCESS_REVIEWS,
+        "singularName": "selfsubjectaccessreview",
+        "namespaced": False,
+        "kind": "SelfSubjectAccessReview",
+        "verbs": ["create"],
     }

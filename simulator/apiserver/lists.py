@@ -7,7 +7,7 @@ import json
 
 import msgspec
 
-from simulator.apiserver.discovery import KINDS
+from simulator.apiserver.discovery import KINDS, api_version
 from simulator.apiserver.pod_object import Json
 from simulator.apiserver.requests import ListOptions, Target
 from simulator.apiserver.status import StatusError, bad_request, gone, not_found
@@ -38,10 +38,10 @@ class Shown:
             objects = (item.object for item in items)
             return table(resource, objects, metadata, self._now, self._include, head=True)
         kind, list_kind, _, _ = KINDS[resource]
-        prefix = f'{{"kind":"{kind}","apiVersion":"v1",'.encode()
+        prefix = f'{{"kind":"{kind}","apiVersion":"{api_version(resource)}",'.encode()
         return {
             "kind": list_kind,
-            "apiVersion": "v1",
+            "apiVersion": api_version(resource),
             "metadata": metadata,
             "items": [_without_type(item.raw, prefix) for item in items],
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from simulator.apiserver.discovery import KINDS
+from simulator.apiserver.discovery import CORE, KINDS, api_version
 from simulator.apiserver.selectors import Matches, selector
 from simulator.apiserver.status import StatusError, bad_request, no_such_path
 
@@ -27,8 +27,8 @@ class Target:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
-def read_target(tail: str) -> Target:
-    """Read what follows ``/api/v1/``.
+def read_target(tail: str, group_version: str = CORE) -> Target:
+    """Read what follows ``/api/v1/``, or ``/apis/`` and the group and version.
 
     Raises:
         StatusError: 404, no such resource is served.
@@ -39,7 +39,12 @@ def read_target(tail: str) -> Target:
         _, namespace, *parts = parts
     resource, *rest = parts
     known = KINDS.get(resource)
-    if known is None or len(rest) > 1 or (namespace and not known[2]):
+    if (
+        known is None
+        or api_version(resource) != group_version
+        or len(rest) > 1
+        or (namespace and not known[2])
+    ):
         raise no_such_path()
     name = rest[0] if rest else ""
     if name and known[2] and not namespace:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 import msgspec
 from aiohttp import web
 
 from gpupods.addresses import HostPort
-from simulator.apiserver import discovery, writes
+from simulator.apiserver import discovery, leases, rights, writes
 from simulator.apiserver.faults import Faults
 from simulator.apiserver.feed import Feed
 from simulator.apiserver.forwarding import PATH as PORT_FORWARD
@@ -30,12 +31,17 @@ from simulator.model import Cluster
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
+PREFIXES = {discovery.CORE: "/api/v1/"} | {
+    group: f"/apis/{group}/" for group in (*discovery.GROUPS.values(), discovery.AUTHORIZATION)
+}
+"""group and version -> where its resources are"""
+
 MAX_BODY_BYTES = 3 * 1024 * 1024
 REQUESTS_KEPT = 10_000
 
 
 class SimulatedApiServer:
-    """Serves the pods, nodes and namespaces of ``cluster``.
+    """Serves the pods, nodes and namespaces of ``cluster``, and leases.
 
     Args:
         cluster: The truth; every change of it is an event to the watchers.
@@ -124,26 +130,41 @@ class SimulatedApiServer:
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         path = request.path.rstrip("/") or "/"
         if forward := PORT_FORWARD.match(path):
+            rights.check(self.faults.denied, "create", "pods/portforward")
             return await self.forwarding.serve(request, forward)
-        if path.startswith("/api/v1/"):
-            return await self._resource(request, read_target(path.removeprefix("/api/v1/")))
+        if path == f"/apis/{discovery.AUTHORIZATION}/{discovery.ACCESS_REVIEWS}":
+            return _json(rights.review(self.faults.denied, await _body(request)), 201)
+        for group_version, prefix in PREFIXES.items():
+            if path.startswith(prefix):
+                target = read_target(path.removeprefix(prefix), group_version)
+                return await self._resource(request, target)
         if request.method != "GET":
             raise method_not_allowed()
         if path in ("/healthz", "/readyz", "/livez"):
             return web.Response(text="ok")
-        answers: dict[str, Callable[[], object]] = {
+        answers: Mapping[str, Callable[[], object]] = {
             "/version": discovery.version,
             "/api": lambda: discovery.api_versions(str(self._address)),
             "/apis": discovery.api_groups,
-            "/api/v1": discovery.core_resources,
+        } | {
+            prefix.rstrip("/"): partial(discovery.resources_of, group_version)
+            for group_version, prefix in PREFIXES.items()
         }
         if path not in answers:
             raise no_such_path()
         return _json(answers[path]())
 
     async def _resource(self, request: web.Request, target: Target) -> web.StreamResponse:
+        watching = request.query.get("watch") in TRUE
+        verb = rights.verb_of(request.method, target, watching=watching)
+        rights.check(self.faults.denied, verb, target.resource)
         if request.method == "GET":
-            return await self._read(request, target)
+            return await self._read(request, target, watching=watching)
+        if target.resource == leases.RESOURCE:
+            body = None if request.method == "DELETE" else await _body(request)
+            now = self._cluster.now()
+            written = leases.write(self.store, request.method, target, body, now)
+            return _json(written, 201 if request.method == "POST" else 200)
         if request.method == "POST" and not target.name:
             pod = writes.create(self._cluster, target, await _body(request))
             stored = self.store.get("pods", str(pod.ref))
@@ -155,13 +176,14 @@ class SimulatedApiServer:
             return _json(writes.delete(self._cluster, target))
         raise method_not_allowed()
 
-    async def _read(self, request: web.Request, target: Target) -> web.StreamResponse:
+    async def _read(
+        self, request: web.Request, target: Target, *, watching: bool
+    ) -> web.StreamResponse:
         shown = Shown(
             as_table=wants_table(request.headers.get("Accept", "")),
             include=request.query.get("includeObject", "Metadata"),
             now=self._cluster.now(),
         )
-        watching = request.query.get("watch") in TRUE
         if target.name and not watching:
             return _json(get_object(self.store, target, shown))
         options = read_options(request.query, target)

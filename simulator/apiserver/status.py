@@ -52,6 +52,16 @@ def invalid(message: str) -> StatusError:
     return StatusError(422, "Invalid", message)
 
 
+def already_exists(resource: str, name: str) -> StatusError:
+    """409 of what is to be created, and is there."""
+    return StatusError(409, "AlreadyExists", f'{resource} "{name}" already exists')
+
+
+def forbidden(message: str) -> StatusError:
+    """403."""
+    return StatusError(403, "Forbidden", message)
+
+
 def conflict(resource: str, name: str) -> StatusError:
     """409: somebody else changed the object first."""
     return StatusError(

@@ -41,6 +41,7 @@ COLUMNS: dict[str, tuple[tuple[str, str, int], ...]] = {
     ),
     "namespaces": (("Name", "string", 0), ("Status", "string", 0), ("Age", "string", 0)),
     "events": (("Name", "string", 0), ("Age", "string", 0)),
+    "leases": (("Name", "string", 0), ("Holder", "string", 0), ("Age", "string", 0)),
 }
 
 ROLE = "node-role.kubernetes.io/"
@@ -137,9 +138,15 @@ def _event(event: Json, now: float) -> list[Any]:
     return [event["metadata"]["name"], _age_of(event, now)]
 
 
+def _lease(lease: Json, now: float) -> list[Any]:
+    holder = (lease.get("spec") or {}).get("holderIdentity", "")
+    return [lease["metadata"]["name"], holder, _age_of(lease, now)]
+
+
 CELLS: dict[str, Cells] = {
     "pods": _pod,
     "nodes": _node,
     "namespaces": _namespace,
     "events": _event,
+    "leases": _lease,
 }

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 
-from simulator.apiserver.discovery import KINDS
+from simulator.apiserver.discovery import KINDS, api_version
 from simulator.apiserver.lists import Shown
 from simulator.apiserver.pod_object import Json
 from simulator.apiserver.requests import ListOptions, Target
@@ -114,8 +114,9 @@ class Watch:
         metadata: Json = {"resourceVersion": str(version), "creationTimestamp": None}
         if annotations:
             metadata["annotations"] = annotations
-        kind = KINDS[self._target.resource][0]
-        return _frame("BOOKMARK", {"kind": kind, "apiVersion": "v1", "metadata": metadata})
+        resource = self._target.resource
+        thing = {"kind": KINDS[resource][0], "apiVersion": api_version(resource)}
+        return _frame("BOOKMARK", thing | {"metadata": metadata})
 
 
 def _frame(kind: str, thing: object) -> bytes:

@@ -129,7 +129,8 @@ async def test_discovery() -> None:
     async with Served() as served:
         assert (await served.get("/version"))[1]["minor"] == "37"
         assert (await served.get("/api"))[1]["versions"] == ["v1"]
-        assert (await served.get("/apis"))[1]["groups"] == []
+        groups = (await served.get("/apis"))[1]["groups"]
+        assert [each["name"] for each in groups] == ["coordination.k8s.io", "authorization.k8s.io"]
         resources = (await served.get("/api/v1"))[1]["resources"]
         assert {"pods", "nodes", "namespaces"} <= {each["name"] for each in resources}
         async with served.session.get("/readyz") as response:

@@ -6,6 +6,7 @@ import pytest
 
 from gpupods.client.errors import Unavailable
 from tests.e2e.programs import wait_until_gone
+from tests.e2e.scene import Scene
 from tests.e2e.world import ADDRESS, World
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
@@ -30,14 +31,13 @@ def test_the_controller_says_so_and_finds_the_next_one(world: World) -> None:
     watch.assert_honest(world.scene.truth())
 
 
-def test_the_drivers_child_alone_is_killed_and_nobody_notices(world: World) -> None:
-    world.start()
-    pod = world.scene.pod("team-a", "unaware")
-    world.scene.put(1, pod.process(1))
-    world.wait_for_truth(pod.ref)
-    with world.watch(pod.ref) as watch:
+def test_if_the_drivers_child_is_killed_nobody_notices(scene: Scene, standing: World) -> None:
+    pod = scene.pod("team-a", "unaware")
+    scene.put(1, pod.process(1))
+    standing.wait_for_truth(pod.ref)
+    with standing.watch(pod.ref) as watch:
         for _ in range(3):
-            world.agent.kill_children()
-            world.wait_for_truth(pod.ref)
-    watch.assert_honest(world.scene.truth())
+            standing.agent.kill_children()
+            standing.wait_for_truth(pod.ref)
+    watch.assert_honest(scene.truth())
     assert watch.errors == []

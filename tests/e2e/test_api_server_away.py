@@ -7,28 +7,28 @@ import pytest
 
 from gpupods.client.errors import PodNotFound, Unavailable
 from tests.e2e.comparing import is_same, missing_parts, without_missing
+from tests.e2e.scene import Scene
 from tests.e2e.world import World
 from tests.realparts.grpcurl import Grpcurl
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 
-def test_a_restart_is_not_noticed_and_what_changes_after_it_is(world: World) -> None:
-    world.start()
-    pod = world.scene.pod("team-a", "steady")
-    goes = world.scene.pod("team-a", "goes-after-the-restart", processes=())
-    world.scene.put(0, pod.process(1))
-    world.wait_for_truth(pod.ref)
-    truths = [world.scene.truth()]
-    with world.watch(pod.ref) as watch:
-        world.apiserver.restart()
-        world.wait_for_truth(pod.ref)
-        new = world.scene.pod("team-b", "made-after-the-restart")
-        world.scene.put(1, new.process())
-        world.scene.delete_pod(goes)
-        world.wait_for_truth(new.uid)
-        world.wait_for_error(goes.ref, PodNotFound)
-        truths += [world.scene.truth_before(new), world.scene.truth()]
+def test_a_restart_is_not_noticed_and_later_changes_are(scene: Scene, standing: World) -> None:
+    pod = scene.pod("team-a", "steady")
+    goes = scene.pod("team-a", "goes-after-the-restart", processes=())
+    scene.put(0, pod.process(1))
+    standing.wait_for_truth(pod.ref)
+    truths = [scene.truth()]
+    with standing.watch(pod.ref) as watch:
+        standing.apiserver.restart()
+        standing.wait_for_truth(pod.ref)
+        new = scene.pod("team-b", "made-after-the-restart")
+        scene.put(1, new.process())
+        scene.delete_pod(goes)
+        standing.wait_for_truth(new.uid)
+        standing.wait_for_error(goes.ref, PodNotFound)
+        truths += [scene.truth_before(new), scene.truth()]
     watch.assert_honest(*truths)
     assert watch.errors == []
 

@@ -7,7 +7,9 @@ from contextlib import contextmanager
 
 import pytest
 
+from gpupods.v1alpha1 import gpupods_pb2 as pb
 from tests.e2e.comparing import is_same, missing_parts, without_missing
+from tests.e2e.scene import Scene
 from tests.e2e.world import ADDRESS, World
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
@@ -22,21 +24,20 @@ def containerd_away(world: World) -> Iterator[None]:
         world.containerd.start()
 
 
-def test_what_was_known_stays_right(world: World) -> None:
-    world.start()
-    pod = world.scene.pod("team-a", "outlives-containerd")
+def test_what_was_known_stays_right(scene: Scene, standing: World) -> None:
+    pod = scene.pod("team-a", "outlives-containerd")
     for number in range(4):
-        world.scene.put(number % 3, pod.process(number))
-    world.scene.put(0, world.scene.host_process())
-    world.wait_for_truth(pod.ref)
-    with world.watch(pod.ref) as watch:
-        with containerd_away(world):
-            world.wait_for_truth(pod.ref)
-        new = world.scene.pod("team-b", "made-after-the-return")
-        watched = world.scene.truth()
-        world.scene.put(1, new.process())
-        world.wait_for_truth(new.ref)
-    watch.assert_honest(watched, world.scene.truth())
+        scene.put(number % 3, pod.process(number))
+    scene.put(0, scene.host_process())
+    standing.wait_for_truth(pod.ref)
+    with standing.watch(pod.ref) as watch:
+        with containerd_away(standing):
+            standing.wait_for_truth(pod.ref)
+        before = scene.truth()
+        new = scene.pod("team-b", "made-after-the-return")
+        scene.put(1, new.process())
+        standing.wait_for_truth(new.ref)
+    watch.assert_honest(before, scene.truth_before(new), scene.truth())
     assert watch.errors == []
 
 
@@ -75,10 +76,16 @@ def test_with_identify_runtime_what_is_not_known_is_said(world: World) -> None:
             world.scene.put(1, late.process(1))
             answer = world.wait_for(
                 old.ref,
-                lambda got: bool(got.unattributed) and bool(got.missing),
-                what="a process that cannot be identified",
+                lambda got: bool(got.unattributed) and is_runtime_missing(got),
+                what="a process that cannot be identified, as the runtime is away",
             )
-            assert {kind for kind, _, _ in missing_parts(answer)} == {"RUNTIME"}, missing_parts(answer)
+            assert [row.pod for pods in answer.GpuPods.values() for row in pods.pidPods] == [
+                old.name
+            ]
         world.wait_for_truth(late.ref)
     watch.assert_honest(before, world.scene.truth())
     assert watch.errors == []
+
+
+def is_runtime_missing(answer: pb.GetGpuPodsResponse) -> bool:
+    return any(kind == "RUNTIME" for kind, _, _ in missing_parts(answer))

@@ -8,6 +8,7 @@ import pytest
 
 from tests.e2e.comparing import missing_parts
 from tests.e2e.programs import wait_until_gone
+from tests.e2e.scene import Scene
 from tests.e2e.world import World
 from tests.fakedriver.faults import Fault, NvmlReturn
 
@@ -39,19 +40,18 @@ def test_the_answer_says_so_and_is_whole_when_it_is_back(world: World) -> None:
     assert watch.errors == []
 
 
-def test_a_driver_that_is_unloaded_and_loaded_again(world: World) -> None:
-    world.start()
-    pod = world.scene.pod("team-a", "during-an-upgrade")
-    world.scene.put(0, pod.process(3))
-    world.wait_for_truth(pod.ref)
-    with world.watch(pod.ref) as watch:
+def test_a_driver_that_is_unloaded_and_loaded_again(scene: Scene, standing: World) -> None:
+    pod = scene.pod("team-a", "during-an-upgrade")
+    scene.put(0, pod.process(3))
+    standing.wait_for_truth(pod.ref)
+    with standing.watch(pod.ref) as watch:
         gone = Fault.returns(NvmlReturn.DRIVER_NOT_LOADED)
-        world.driver.change(lambda now: now.with_faults(gone))
-        answer = world.wait_for(pod.ref, lambda got: bool(got.missing), what="no driver")
+        standing.driver.change(lambda now: now.with_faults(gone))
+        answer = standing.wait_for(pod.ref, lambda got: bool(got.missing), what="no driver")
         assert {kind for kind, _, _ in missing_parts(answer)} == {"DRIVER"}
-        world.driver.change(lambda now: now.with_faults())
-        world.wait_for_truth(pod.ref)
-    watch.assert_honest(world.scene.truth())
+        standing.driver.change(lambda now: now.with_faults())
+        standing.wait_for_truth(pod.ref)
+    watch.assert_honest(scene.truth())
     assert watch.errors == []
 
 

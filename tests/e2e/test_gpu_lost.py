@@ -10,6 +10,7 @@ import pytest
 
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from tests.e2e.comparing import as_json, missing_parts
+from tests.e2e.scene import Scene
 from tests.e2e.truth import unread_gpu
 from tests.e2e.world import World
 from tests.fakedriver.scenario import Gpu
@@ -23,34 +24,33 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
     ids=["lost", "no longer listed"],
 )
 def test_it_stays_in_the_answer_and_is_named_as_missing(
-    leave: Callable[[Gpu], Gpu], world: World
+    leave: Callable[[Gpu], Gpu], scene: Scene, standing: World
 ) -> None:
-    world.start()
-    pod = world.scene.pod("team-a", "on-two-gpus")
+    pod = scene.pod("team-a", "on-two-gpus")
     for number in range(3):
-        world.scene.put(number, pod.process(number))
-    world.wait_for_truth(pod.ref)
-    truth = world.scene.truth()
-    gpu = world.driver.scenario.gpus[1]
+        scene.put(number, pod.process(number))
+    standing.wait_for_truth(pod.ref)
+    truth = scene.truth()
+    gpu = standing.driver.scenario.gpus[1]
 
-    with world.watch(pod.ref) as watch:
-        world.driver.change(lambda now: now.with_gpu(gpu.uuid, leave))
-        answer = world.wait_for(
+    with standing.watch(pod.ref) as watch:
+        standing.driver.change(lambda now: now.with_gpu(gpu.uuid, leave))
+        answer = standing.wait_for(
             pod.ref, lambda got: bool(got.missing), what=f"{gpu.uuid} to be missing"
         )
         assert [(kind, subject) for kind, subject, _ in missing_parts(answer)] == [
             ("GPU", gpu.uuid)
         ]
         assert as_info(answer.GpuInfos[gpu.uuid]) == as_info(unread_gpu(1, gpu))
-        for index, other in enumerate(world.driver.scenario.gpus):
+        for index, other in enumerate(standing.driver.scenario.gpus):
             if index != 1:
                 assert answer.GpuInfos[other.uuid] == truth.GpuInfos[other.uuid]
                 assert [row.pid for row in answer.GpuPods[other.uuid].pidPods] == [
                     row.pid for row in truth.GpuPods[other.uuid].pidPods
                 ]
         assert gpu.uuid not in answer.GpuPods
-        world.driver.change(lambda now: now.with_gpu(gpu.uuid, lost=False, enumerated=True))
-        world.wait_for_truth(pod.ref)
+        standing.driver.change(lambda now: now.with_gpu(gpu.uuid, lost=False, enumerated=True))
+        standing.wait_for_truth(pod.ref)
     watch.assert_honest(truth)
     assert watch.errors == []
 

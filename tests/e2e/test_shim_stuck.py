@@ -6,6 +6,7 @@ import pytest
 
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from tests.e2e.comparing import missing_parts
+from tests.e2e.scene import Scene
 from tests.e2e.world import World
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
@@ -13,13 +14,12 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 UNDETERMINED = pb.UNATTRIBUTED_REASON_UNDETERMINED
 
 
-def test_cgroups_do_not_need_it(world: World) -> None:
-    world.start()
-    stuck, well = (world.scene.pod("team-a", name) for name in ("stuck", "well"))
-    with world.containerd.stuck_shim(stuck.containers["main"]):
+def test_cgroups_do_not_need_it(scene: Scene, standing: World) -> None:
+    stuck, well = (scene.pod("team-a", name) for name in ("stuck", "well"))
+    with standing.containerd.stuck_shim(stuck.containers["main"]):
         for pod in (stuck, well):
-            world.scene.put(0, pod.process(3))
-        world.wait_for_truth(well.ref)
+            scene.put(0, pod.process(3))
+        standing.wait_for_truth(well.ref)
 
 
 def test_with_identify_runtime_its_processes_are_said_to_be_missing(world: World) -> None:

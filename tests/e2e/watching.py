@@ -17,7 +17,7 @@ from tests.e2e.comparing import as_json, is_same, without_missing
 from tests.realparts.processes import wait_until
 
 _PAUSE_S = 0.02
-_TIMEOUT_S = 5.0
+_TIMEOUT_S = 15.0
 
 Known = tuple[str, ...]
 

@@ -7,6 +7,7 @@ a new process; client-go's stripped one keeps by a transform just what ours keep
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -39,6 +40,8 @@ class Measured:
     synced_s: list[float] = field(default_factory=list)
     resident_mib: list[float] = field(default_factory=list)
     peak_mib: list[float] = field(default_factory=list)
+    processor_s: list[float] = field(default_factory=list)
+    """From the start of the process, all its threads."""
 
 
 def main() -> None:
@@ -102,6 +105,7 @@ def measure(command: list[str], pods: int, into: Measured) -> None:
         into.synced_s.append(report["synced_s"])
         into.resident_mib.append(memory_mib(process.pid, "VmRSS"))
         into.peak_mib.append(memory_mib(process.pid, "VmHWM"))
+        into.processor_s.append(processor_s(process.pid))
         process.communicate(timeout=SYNC_LIMIT_S)
 
 
@@ -111,6 +115,12 @@ def memory_mib(pid: int, name: str) -> float:
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) / 1024
     raise RuntimeError(f"/proc/{pid}/status has no {name}")
+
+
+def processor_s(pid: int) -> float:
+    """User and system time so far; the fields after the program's name in parentheses."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def figures(measured: dict[str, Measured]) -> Iterator[Figure]:
@@ -126,6 +136,8 @@ def figures(measured: dict[str, Measured]) -> Iterator[Figure]:
             name,
             target=target,
         )
+        spent, theirs_spent = median(ours.processor_s), median(theirs.processor_s)
+        yield Figure("processor time, start included", spent, "s", theirs_spent, name)
     for name, target in ((WHOLE, None), (STRIPPED, at_most(1.0, "ratio"))):
         theirs = measured[name]
         mib, their_mib = median(ours.resident_mib), median(theirs.resident_mib)

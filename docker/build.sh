@@ -35,7 +35,8 @@ case $builder in
 docker) build=(docker build) ;;
 # The OCI format has no HEALTHCHECK.
 podman) build=(podman build --format docker) ;;
-buildah) build=(buildah bud --format docker) ;;
+# --layers: without it buildah begins anew each time.
+buildah) build=(buildah bud --layers --format docker) ;;
 *)
     echo "BUILDER is $builder: write docker, podman or buildah" >&2
     exit 2

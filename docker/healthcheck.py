@@ -1,3 +1,4 @@
+# ruff: noqa: INP001 - a program of the images, no part of the package
 """The images' HEALTHCHECK: asks a gRPC server whether it serves, by gRPC's own health protocol.
 
 `python healthcheck.py HOST:PORT` ends with 0 if the answer is SERVING, else with 1 and the reason

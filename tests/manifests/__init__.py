@@ -1,0 +1,1 @@
+"""The manifests: kustomize and Helm, held against each other and against a real API server."""

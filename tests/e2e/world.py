@@ -95,12 +95,12 @@ class World:
         self._servers.append(self.agent)
         return self.agent
 
-    def start_controller(self, *, ready: str = "ready") -> Controller:
+    def start_controller(self, *flags: str, ready: str = "ready") -> Controller:
         """Start a controller that expects agents at the present one's port."""
         self.controller = self._programs.controller(
             *("--kubeconfig", str(self.apiserver.kubeconfig)),
             *("--agent-port", str(self.agent.port)),
-            *("--grpc-listen", f"{ADDRESS}:0", "--http-listen", f"{ADDRESS}:0"),
+            *("--grpc-listen", f"{ADDRESS}:0", "--http-listen", f"{ADDRESS}:0", *flags),
             ready=ready,
         )
         self._servers.append(self.controller)

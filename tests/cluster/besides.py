@@ -32,13 +32,26 @@ exec sleep 2000000000
 
 
 class Besides:
-    """Starts them; they end with the cluster."""
+    """One of each on a node, started when it is first asked for. They end with the cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
+        self._podmans: dict[str, Container] = {}
+        self._services: dict[str, int] = {}
 
-    def run_podman(self, node: Node, name: str) -> Container:
-        """Run a podman container on the node. It is in no namespace of containerd's."""
+    def podman(self, node: Node) -> Container:
+        """A podman container on the node. It is in no namespace of containerd's."""
+        if node.name not in self._podmans:
+            self._podmans[node.name] = self._run_podman(node, "beside")
+        return self._podmans[node.name]
+
+    def service(self, node: Node) -> tuple[int, str]:
+        """A process of the host, as systemd runs one; its pid, and its cgroup on the node."""
+        if node.name not in self._services:
+            self._services[node.name] = self._run_service(node)
+        return self._services[node.name], _SERVICE
+
+    def _run_podman(self, node: Node, name: str) -> Container:
         podman = (self._cluster.parts.podman, "--storage-driver=vfs", "--cgroup-manager=cgroupfs")
         node.machine.run(*podman, "load", "--input", self._cluster.busybox_archive)
         # Without CAP_SYS_RESOURCE nobody can raise the limits that podman would set.
@@ -57,8 +70,7 @@ class Besides:
         nobody = PodIdentity("", "", "")
         return Container(made, nobody, name, "container", key, pids, namespace="podman")
 
-    def run_service(self, node: Node) -> tuple[int, str]:
-        """Run a process of the host, as systemd would; its pid and its cgroup on the node."""
+    def _run_service(self, node: Node) -> int:
         child = node.machine.start(
             "trainer", ["sh", "-c", _START_IN_CGROUP, "sh", _SERVICE], ready=lambda: True
         )
@@ -69,4 +81,4 @@ class Besides:
             ),
             what=f"the trainer's process on {node.name}",
         )
-        return child.pid, _SERVICE
+        return child.pid

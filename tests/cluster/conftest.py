@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
 from tests.cluster import building, parts
 from tests.cluster.cluster import Cluster
 from tests.cluster.product import Product
-from tests.cluster.testbed import Testbed
+from tests.cluster.testbed import BedPod, Testbed, pod_on
+from tests.cluster.truthful import wait_for_truth
 from tests.realparts.parts import Parts
 
 
@@ -37,7 +39,14 @@ def product(cluster: Cluster) -> Product:
 
 @pytest.fixture(scope="session")
 def bed(cluster: Cluster) -> Testbed:
-    """Workloads of every kind, each with processes on the GPUs of its node."""
-    bed = Testbed(cluster)
-    bed.fill()
-    return bed
+    return Testbed(cluster)
+
+
+@pytest.fixture
+def pods(product: Product, bed: Testbed) -> list[BedPod]:
+    """Workloads of every kind on the GPUs, once the answers about both nodes are the truth."""
+    found = bed.fill()
+    product.wait()
+    for node in bed.cluster.gpu_nodes:
+        wait_for_truth(product.grpc, pod_on(node.name, found), partial(bed.truth, node, found))
+    return found

@@ -16,6 +16,7 @@ from tests.fakedriver.driver import CALLS_VARIABLE, SCENARIO_VARIABLE
 
 if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
+    from tests.cluster.node import Node
 
 NAMESPACE: Final = "gpupods-system"
 CONTROLLER: Final = "gpupods-controller"
@@ -57,6 +58,25 @@ class Product:
         path = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector={selector}"
         listed: list[dict[str, Any]] = self.cluster.api.get(path)["items"]
         return listed
+
+    def keep_controllers_off(self, node: Node) -> None:
+        """Have the controllers that run on the node run elsewhere."""
+        self.cluster.kubectl("cordon", node.name)
+        for pod in self.pods("controller"):
+            if pod["spec"]["nodeName"] == node.name:
+                name = pod["metadata"]["name"]
+                self.cluster.kubectl("delete", "pod", name, f"--namespace={NAMESPACE}")
+        self.wait()
+        self.cluster.kubectl("uncordon", node.name)
+
+    def controller_logs(self) -> list[Path]:
+        """The log of each running controller, on its node: the API server is not needed."""
+        folders = [
+            self.cluster.nodes[pod["spec"]["nodeName"]].machine.path("/var/log/pods")
+            / f"{NAMESPACE}_{pod['metadata']['name']}_{pod['metadata']['uid']}"
+            for pod in self.pods("controller")
+        ]
+        return [log for folder in folders for log in folder.glob("controller/*.log")]
 
     @property
     def grpc(self) -> str:

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 
 from tests.cluster.cluster import Cluster
 from tests.cluster.product import Product
 from tests.cluster.testbed import BedPod, Testbed
-from tests.cluster.truthful import wait_for_truth
 from tests.e2e.askers import Asker, ByClient, ByCommand, ByCurl, ByGrpcurl
 from tests.e2e.comparing import assert_is
 from tests.realparts.grpcurl import Grpcurl
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
-
-
-@pytest.fixture(scope="module")
-def pods(product: Product, bed: Testbed) -> list[BedPod]:
-    """All pods of the test bed, once the answer about each node is the truth."""
-    found = bed.pods()
-    for node in bed.cluster.gpu_nodes:
-        pod = next(each for each in found if each.node == node.name)
-        wait_for_truth(product.grpc, pod.ref, partial(bed.truth, node, found))
-    return found
 
 
 @pytest.fixture(params=["grpc", "http", "command", "client"])

@@ -10,13 +10,15 @@ import json
 import os
 import time
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tests.cluster import containers, workloads
 from tests.cluster.besides import Besides
 from tests.e2e.truth import Living, Placed, PodOfContainer, expected_answer
-from tests.fakedriver.scenario import MIB, Process
+from tests.fakedriver.scenario import MIB, Process, Scenario
 from tests.realparts import proctree
 from tests.realparts.processes import wait_until
 
@@ -28,8 +30,6 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-ALL = workloads.CONTAINERS + 1
-"""How many containers `Testbed.fill` has running: the last one is ephemeral."""
 _RUNS_IN_S = 120.0
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -62,18 +62,23 @@ class Testbed:
         self._placed: dict[str, list[Placed]] = defaultdict(list)
         self._sizes = iter(range(100, 100_000))
 
-    def fill(self) -> None:
-        """Have one workload of every kind, and put processes of each container on the GPUs."""
+    def fill(self) -> list[BedPod]:
+        """Have one workload of every kind, and processes of each container on the GPUs.
+
+        What is there already stays; the GPUs are filled anew. The pods, as they are now.
+        """
         self.apply(*map(workloads.namespace, workloads.NAMESPACES))
         self.apply(*workloads.of_every_kind(self.cluster.gpu_nodes[0].name))
         self.run_static_pod(self.cluster.gpu_nodes[0], "static")
-        self.pods(expected=workloads.CONTAINERS)
         self.debug("team-a", "kinds", "debugger")
-        for pod in self.pods(expected=ALL):
+        pods = self.pods(expected=workloads.CONTAINERS)
+        self.clear()
+        for pod in pods:
             self.put_pod(pod)
         for node in self.cluster.gpu_nodes:
-            self.put(node, 1, living(self.besides.run_podman(node, "beside"), 0))
-            self.put(node, 0, living_process(*self.besides.run_service(node)))
+            self.put(node, 1, living(self.besides.podman(node), 0))
+            self.put(node, 0, living_process(*self.besides.service(node)))
+        return pods
 
     # Putting workloads there
 
@@ -93,14 +98,22 @@ class Testbed:
         self._owners["default", name] = ("Node", node.name)
 
     def debug(self, namespace: str, pod: str, name: str) -> None:
-        """Add an ephemeral container to a pod, as `kubectl debug` does."""
+        """Have an ephemeral container in a pod, as `kubectl debug` adds it."""
+        path = f"/api/v1/namespaces/{namespace}/pods/{pod}"
+        if self.cluster.api.get(path)["spec"].get("ephemeralContainers"):
+            return
         wanted = workloads.container(name, terminationMessagePolicy="File")
-        path = f"/api/v1/namespaces/{namespace}/pods/{pod}/ephemeralcontainers"
-        self.cluster.api.patch(path, {"spec": {"ephemeralContainers": [wanted]}})
+        body = {"spec": {"ephemeralContainers": [wanted]}}
+        self.cluster.api.patch(f"{path}/ephemeralcontainers", body)
+
+    def delete(self, pod: BedPod) -> None:
+        """Delete a pod that `apply` has made, and take its processes off the GPUs."""
+        self.cluster.kubectl("delete", "pod", pod.name, f"--namespace={pod.namespace}")
+        self.take_off_ended()
 
     # Finding them
 
-    def pods(self, *, expected: int = ALL) -> list[BedPod]:
+    def pods(self, *, expected: int) -> list[BedPod]:
         """The pods of all workloads, once so many containers of theirs run with all processes."""
         found: list[BedPod] = []
 
@@ -117,7 +130,8 @@ class Testbed:
         processes: dict[str, list[int]] = {}
         for node in self.cluster.nodes.values():
             processes |= containers.processes_on(node)
-        return [self._bed_pod(pod, processes) for pod in self.cluster.api.get(path)["items"]]
+        found = (self._bed_pod(pod, processes) for pod in self.cluster.api.get(path)["items"])
+        return [pod for pod in found if (pod.namespace, pod.workload) in self._owners]
 
     def _bed_pod(self, pod: Json, processes: dict[str, list[int]]) -> BedPod:
         metadata = pod["metadata"]
@@ -157,11 +171,21 @@ class Testbed:
             self.put(node, 0, last)
             self.put(node, 1, last)
 
+    def take_off_ended(self) -> None:
+        """Take processes that have ended off the GPUs, as a driver does by itself."""
+        for node in self.cluster.gpu_nodes:
+            placed = self._placed[node.name]
+            self._placed[node.name] = [
+                each for each in placed if proctree.start_time(each.process.pid) is not None
+            ]
+            kept = {each.process.pid for each in self._placed[node.name]}
+            node.driver.change(partial(_only, kept))
+
     def clear(self) -> None:
         """Take all processes off the GPUs. The workloads run on."""
         self._placed.clear()
         for node in self.cluster.gpu_nodes:
-            node.driver.change(_idle)
+            node.driver.change(partial(_only, frozenset()))
 
     # What is true
 
@@ -189,6 +213,11 @@ class Testbed:
         )
 
 
+def pod_on(node: str, pods: list[BedPod]) -> str:
+    """NAMESPACE/NAME of a pod on the node; a DaemonSet's, which no drain moves."""
+    return next(pod.ref for pod in pods if pod.node == node and pod.workload == "collect")
+
+
 def living(container: Container, number: int) -> Living:
     """A process of a container, as it is now."""
     return living_process(container.pids[number], container.cgroup, container)
@@ -202,6 +231,10 @@ def living_process(pid: int, cgroup: str, container: Container | None = None) ->
     return Living(pid, containers.name(pid), boot + ticks / _TICKS_PER_S, cgroup, container)
 
 
-def _idle(scenario: Any) -> Any:
-    gpus = tuple(replace(gpu, processes=()) for gpu in scenario.gpus)
+def _only(pids: Collection[int], scenario: Scenario) -> Scenario:
+    """The scenario with these processes alone."""
+    gpus = tuple(
+        replace(gpu, processes=tuple(each for each in gpu.processes if each.pid in pids))
+        for gpu in scenario.gpus
+    )
     return replace(scenario, gpus=gpus)

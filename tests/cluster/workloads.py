@@ -17,8 +17,8 @@ Json = dict[str, Any]
 LABEL: Final = "workload"
 PROCESSES: Final = ocispec.NESTED
 NAMESPACES: Final = ("team-a", "team-b")
-CONTAINERS: Final = 13
-"""How many containers of `of_every_kind` and of a static pod run."""
+CONTAINERS: Final = 14
+"""How many containers of `of_every_kind` run, with a static pod and an ephemeral container."""
 GPU_NODES: Final = {"nvidia.com/gpu.present": "true"}
 
 

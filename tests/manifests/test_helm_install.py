@@ -92,6 +92,7 @@ def test_every_value_can_be_set_at_once(cluster: AdmittingApiserver, helm_there:
     assert agent["image"] == "registry.example/agent:9"
     assert agent["ports"] == [{"name": "grpc", "containerPort": 50051, "hostPort": 7000}]
     assert controller["env"] == [
+        {"name": "GPUPODS_CONTROLLER_LEADER_ELECT", "value": "true"},
         {"name": "GPUPODS_CONTROLLER_AGENT_PORT", "value": "7000"},
         {"name": "GPUPODS_CONTROLLER_LOG_LEVEL", "value": "debug"},
     ]

@@ -170,6 +170,7 @@ def test_the_controller_runs_with_its_own_rights(
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(json.dumps(config))
     flags = (
+        "--leader-elect",
         "--kubeconfig",
         str(kubeconfig),
         "--grpc-listen=127.0.0.1:0",
@@ -180,3 +181,4 @@ def test_the_controller_runs_with_its_own_rights(
         assert controller.logged("ready")
         controller.stop()
         assert "forbidden" not in controller.log().lower()
+    installed.kubectl("delete", "lease", "gpupods-controller", f"--namespace={NAMESPACE}")

@@ -12,12 +12,9 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from tests.realparts import gobuild
-
-if TYPE_CHECKING:
-    from tests.cluster.parts import ClusterParts
 
 PARTS: Final = ("controller", "nodeagent")
 BASE: Final = "localhost/base"
@@ -35,6 +32,13 @@ _FILES: Final = ("pyproject.toml", "build_stubs.py", ".dockerignore", "README.md
 _TIMEOUT_S: Final = 1800.0
 
 
+class Builder(Protocol):
+    """The parts that are needed here; debootstrap is found on PATH."""
+
+    @property
+    def buildah(self) -> Path: ...
+
+
 class ImageError(RuntimeError):
     """An image could not be built; the message has the end of the output."""
 
@@ -50,7 +54,7 @@ def image(part: str) -> str:
     return f"localhost/gpupods-{part}:{version()}"
 
 
-def archives(parts: ClusterParts) -> dict[str, Path]:
+def archives(parts: Builder) -> dict[str, Path]:
     """Part -> the docker archive of its image, built first where there is none of this state."""
     folder = gobuild.cache_folder() / "images"
     folder.mkdir(parents=True, exist_ok=True)
@@ -62,7 +66,7 @@ def archives(parts: ClusterParts) -> dict[str, Path]:
     return found
 
 
-def _build(parts: ClusterParts, into: dict[str, Path]) -> None:
+def _build(parts: Builder, into: dict[str, Path]) -> None:
     print("building the images", file=sys.stderr, flush=True)
     options = "--isolation chroot --layers"
     environment = {"BUILDER": "buildah", "BASE_IMAGE": BASE, "BUILD_OPTIONS": options}

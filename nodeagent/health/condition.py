@@ -1,0 +1,88 @@
+"""One GPU's health as it is remembered: a value that `nodeagent.health.machine` makes anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nodeagent.health.causes import Cause
+from nodeagent.health.observations import Word
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """This moment. Only ``boot_s`` is ever measured by; ``wall`` is for people."""
+
+    boot_id: str
+    boot_s: float
+    wall: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that is wrong with a GPU, from when it was noticed until its evidence is there."""
+
+    cause: Cause
+    boot_id: str
+    """Of its last occurrence."""
+    last_s: float
+    """Of its last occurrence, in that boot."""
+    since_wall: float
+    source: str
+    detail: str
+    accepted: Word | None = None
+    """An operator knows of it and wants the GPU to be given all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A fault that has ended: what happened up to then is not news when it is told again."""
+
+    cause: Cause
+    last_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Clean:
+    """How long a GPU has given no reason for complaint."""
+
+    since_s: float
+    last_s: float
+    readings: int
+
+
+@dataclass(frozen=True, slots=True)
+class GpuState:
+    """All that is remembered of one GPU. `GpuState()` is one never heard of."""
+
+    boot_id: str = ""
+    clock_s: float = 0.0
+    """The latest moment of this boot that was seen: time never runs back."""
+    faults: tuple[Fault, ...] = ()
+    """By cause."""
+    exclusion: Word | None = None
+    settled: tuple[Settled, ...] = ()
+    """Of this boot, by cause."""
+    clean: Clean | None = None
+    reset_s: float | None = None
+    """When the GPU was last seen to have been reset, in this boot."""
+    relapses: int = 0
+    """How often it has turned unfit, since it last was fit for long."""
+    fit_since_s: float | None = None
+    away: bool = False
+    """When last read it was not there."""
+    asks_for_reset: bool = False
+    """When last read, its recovery action was one that a reset ends."""
+    uncorrectable_errors: int | None = None
+    unreadable: int = 0
+    """How many readings in a row have failed."""
+    remap_pending: bool = False
+
+    @property
+    def fit(self) -> bool:
+        """Whether it may be given to somebody."""
+        return self.exclusion is None and not self.counting
+
+    @property
+    def counting(self) -> tuple[Fault, ...]:
+        """The faults that an operator has not accepted."""
+        return tuple(fault for fault in self.faults if fault.accepted is None)

@@ -1,0 +1,345 @@
+"""One GPU's health: (state, what was seen, now, policy) -> state. Pure.
+
+Faults are kept by cause, each until the evidence that its class asks for is there; a GPU is fit
+when none is left that counts. Evidence is only what was seen after a fault:
+
+- verified: it answers, asks for no recovery action, and has stayed clean for the dwell time, with
+  enough readings and no gap between them;
+- reset: it was away, or asked for a reset, or its count of errors fell, and then was read well;
+- reboot: the boot id is another one.
+
+What is told twice, late or in another order ends in the same state: occurrences are compared by
+the time when they happened, and one that has been settled is not news again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from nodeagent.health.causes import (
+    Cause,
+    CauseKind,
+    Condition,
+    FaultClass,
+    condition_cause,
+    recovery_cause,
+    xid_cause,
+)
+from nodeagent.health.condition import Clean, Fault, GpuState, Now, Settled
+from nodeagent.health.observations import (
+    Excluded,
+    Presence,
+    Reading,
+    Restored,
+    Seen,
+    Word,
+    XidSeen,
+)
+from nodeagent.health.policy import Policy
+
+LONGEST_GAP_S = 60.0
+"""Between two readings: after a longer one nobody knows whether it has stayed clean."""
+
+UNREADABLE_AFTER = 3
+"""Readings in a row that fail, before that is a fault and no accident."""
+
+RESET_ACTIONS = frozenset({1, 2, 4, 6, 7})
+"""Recovery actions that only a reset, or more than that, takes away."""
+
+_OF_PRESENCE = {
+    Presence.LOST: Condition.LOST,
+    Presence.MISSING: Condition.MISSING,
+    Presence.RESET_REQUIRED: Condition.RESET_REQUIRED,
+    Presence.DRIVER_HANGS: Condition.DRIVER_HANG,
+    Presence.DRIVER_UNAVAILABLE: Condition.DRIVER_UNAVAILABLE,
+    Presence.DRIVER_NOT_LOADED: Condition.DRIVER_UNAVAILABLE,
+}
+_AWAY = frozenset(
+    {Presence.LOST, Presence.MISSING, Presence.RESET_REQUIRED, Presence.DRIVER_NOT_LOADED}
+)
+_STANDING = frozenset({condition_cause(Condition.ROW_REMAP_FAILURE)})
+"""Conditions that hold at each reading and yet can be lived with, if an operator says so."""
+
+
+def step(state: GpuState, seen: Seen, now: Now, policy: Policy) -> GpuState:
+    """The state after ``seen``.
+
+    Args:
+        state: What is remembered of the GPU.
+        seen: What a source or an operator told.
+        now: When it was told, on the node's clocks.
+        policy: What each cause means today; faults are judged by it anew each time.
+    """
+    was_fit = not state.counting
+    state = _at(state, now)
+    if isinstance(seen, XidSeen):
+        state = _with_xid(state, seen, now, policy)
+    elif isinstance(seen, Reading):
+        state = _with_reading(state, seen, now, policy)
+    elif isinstance(seen, Excluded):
+        state = replace(state, exclusion=seen.word)
+    elif isinstance(seen, Restored):
+        state = _restored(state, seen.word)
+    state = _without_ended_words(state, now)
+    state = _without_ended_faults(state, policy)
+    return _counted(state, policy, was_fit=was_fit)
+
+
+def replaced_board(state: GpuState) -> GpuState:
+    """Another board is in its place: judged afresh. An exclusion is of the place and stays."""
+    return GpuState(exclusion=state.exclusion)
+
+
+def dwell_s(state: GpuState, policy: Policy) -> float:
+    """How long this GPU must stay clean to be fit again."""
+    return policy.recovery.dwell_after(state.relapses)
+
+
+def _at(state: GpuState, now: Now) -> GpuState:
+    """Time runs forward within a boot; with a new one it begins again, and readings with it."""
+    if state.boot_id == now.boot_id:
+        return replace(state, clock_s=max(state.clock_s, now.boot_s))
+    return replace(
+        state,
+        boot_id=now.boot_id,
+        clock_s=now.boot_s,
+        settled=(),
+        clean=None,
+        reset_s=None,
+        fit_since_s=None if state.fit_since_s is None else now.boot_s,
+        away=False,
+        asks_for_reset=False,
+        uncorrectable_errors=None,
+        unreadable=0,
+    )
+
+
+def _with_xid(state: GpuState, seen: XidSeen, now: Now, policy: Policy) -> GpuState:
+    cause = xid_cause(seen.xid)
+    if policy.rule(cause).fault_class.leaves_fit:
+        return state
+    at_s = min(seen.at_s, state.clock_s)
+    if any(old.cause == cause and at_s <= old.last_s for old in state.settled):
+        return state
+    happened = Fault(
+        cause,
+        state.boot_id,
+        at_s,
+        since_wall=now.wall - (state.clock_s - at_s),
+        source=seen.source,
+        detail=seen.detail,
+    )
+    return _with_fault(state, happened)
+
+
+def _with_fault(state: GpuState, happened: Fault) -> GpuState:
+    """A fault happens, again or for the first time; one that is older than what is known is not."""
+    known = _fault(state, happened.cause)
+    if known is not None:
+        since_wall = min(known.since_wall, happened.since_wall)
+        if known.boot_id == happened.boot_id and happened.last_s <= known.last_s:
+            return _put(state, replace(known, since_wall=since_wall))
+        happened = replace(happened, since_wall=since_wall)
+    if state.clean is not None and state.clean.since_s <= happened.last_s:
+        state = replace(state, clean=None)
+    return _put(state, happened)
+
+
+def _with_reading(state: GpuState, reading: Reading, now: Now, policy: Policy) -> GpuState:
+    state = _with_reset(state, reading)
+    failed = state.unreadable + 1 if reading.presence is Presence.UNREADABLE else 0
+    state = replace(state, unreadable=failed)
+    wrong = _wrong_with(state, reading)
+    counting = [cause for cause in wrong if _counts(cause, state, policy)]
+    for cause in counting:
+        happened = Fault(
+            cause, state.boot_id, state.clock_s, now.wall, reading.source, reading.detail
+        )
+        state = _with_fault(state, happened)
+    state = _without_accepted(state, wrong, reading)
+    state = _remembering(state, reading)
+    if counting or reading.presence is not Presence.PRESENT or _leaves_open(state, reading):
+        return replace(state, clean=None)
+    return replace(state, clean=_one_more(state.clean, state.clock_s))
+
+
+def _counts(cause: Cause, state: GpuState, policy: Policy) -> bool:
+    known = _fault(state, cause)
+    accepted = known is not None and known.accepted is not None
+    return not accepted and not policy.rule(cause).fault_class.leaves_fit
+
+
+def _wrong_with(state: GpuState, reading: Reading) -> list[Cause]:
+    """What is wrong, going by one reading and what is remembered of those before it."""
+    if reading.presence in _OF_PRESENCE:
+        return [condition_cause(_OF_PRESENCE[reading.presence])]
+    if reading.presence is Presence.UNREADABLE:
+        failed = state.unreadable >= UNREADABLE_AFTER
+        return [condition_cause(Condition.UNREADABLE)] if failed else []
+    wrong = []
+    if reading.remap_failure:
+        wrong.append(condition_cause(Condition.ROW_REMAP_FAILURE))
+    if reading.recovery_action:
+        wrong.append(recovery_cause(reading.recovery_action))
+    if (reading.uncorrectable_errors or 0) > (state.uncorrectable_errors or 0):
+        wrong.append(condition_cause(Condition.UNCORRECTABLE_ECC))
+    return wrong
+
+
+def _leaves_open(state: GpuState, reading: Reading) -> bool:
+    """A driver that cannot tell its recovery action does not say that it asks for none."""
+    return reading.recovery_action is None and any(
+        fault.cause.kind == CauseKind.RECOVERY_ACTION.value and fault.boot_id == state.boot_id
+        for fault in state.counting
+    )
+
+
+def _with_reset(state: GpuState, reading: Reading) -> GpuState:
+    """Whether this reading shows that the GPU was reset since the one before it."""
+    if reading.presence is not Presence.PRESENT or reading.recovery_action in RESET_ACTIONS:
+        return state
+    asked_and_does_not = state.asks_for_reset and reading.recovery_action is not None
+    count, before = reading.uncorrectable_errors, state.uncorrectable_errors
+    counts_anew = count is not None and before is not None and count < before
+    if not (state.away or asked_and_does_not or counts_anew):
+        return state
+    return replace(
+        state,
+        reset_s=state.clock_s,
+        clean=None,
+        uncorrectable_errors=0 if counts_anew else before,
+    )
+
+
+def _remembering(state: GpuState, reading: Reading) -> GpuState:
+    """What the next reading is compared with. A reading that knows nothing changes nothing."""
+    away = state.away
+    if reading.presence in _AWAY:
+        away = True
+    elif reading.presence is Presence.PRESENT:
+        away = False
+    if reading.presence is not Presence.PRESENT:
+        return replace(state, away=away)
+    asks, count = state.asks_for_reset, reading.uncorrectable_errors
+    if reading.recovery_action is not None:
+        asks = reading.recovery_action in RESET_ACTIONS
+    return replace(
+        state,
+        away=away,
+        asks_for_reset=asks,
+        uncorrectable_errors=state.uncorrectable_errors if count is None else count,
+        remap_pending=bool(reading.remap_pending),
+    )
+
+
+def _without_accepted(state: GpuState, wrong: list[Cause], reading: Reading) -> GpuState:
+    """An accepted fault is forgotten when a reading shows that it is gone."""
+    if reading.presence is not Presence.PRESENT:
+        return state
+
+    def gone(fault: Fault) -> bool:
+        if fault.accepted is None or fault.cause in wrong:
+            return False
+        if fault.cause.kind == CauseKind.RECOVERY_ACTION.value:
+            return reading.recovery_action is not None
+        return reading.remap_failure is not None
+
+    return _keeping(state, lambda fault: not gone(fault))
+
+
+def _one_more(clean: Clean | None, at_s: float) -> Clean:
+    if clean is None or at_s - clean.last_s > LONGEST_GAP_S:
+        return Clean(at_s, at_s, 1)
+    return Clean(clean.since_s, at_s, clean.readings + 1)
+
+
+def _restored(state: GpuState, word: Word) -> GpuState:
+    """All that is known ends with the word; what cannot go away by itself is accepted."""
+    accepted, ended = [], list(state.settled)
+    for fault in state.faults:
+        if fault.cause in _STANDING or fault.cause.kind == CauseKind.RECOVERY_ACTION.value:
+            accepted.append(replace(fault, accepted=word))
+        else:
+            ended = _settle(ended, fault, state.boot_id)
+    return replace(state, exclusion=None, faults=tuple(accepted), settled=tuple(ended))
+
+
+def _without_ended_words(state: GpuState, now: Now) -> GpuState:
+    """What an operator said until some time ends then, by the clock that people go by."""
+
+    def ended(word: Word | None) -> bool:
+        return word is not None and word.until_wall is not None and word.until_wall <= now.wall
+
+    if ended(state.exclusion):
+        state = replace(state, exclusion=None)
+    faults = tuple(
+        replace(fault, accepted=None) if ended(fault.accepted) else fault for fault in state.faults
+    )
+    return replace(state, faults=faults)
+
+
+def _without_ended_faults(state: GpuState, policy: Policy) -> GpuState:
+    ended = [fault for fault in state.faults if _has_ended(fault, state, policy)]
+    if not ended:
+        return state
+    settled = list(state.settled)
+    for fault in ended:
+        settled = _settle(settled, fault, state.boot_id)
+    return replace(_keeping(state, lambda f: f not in ended), settled=tuple(settled))
+
+
+def _has_ended(fault: Fault, state: GpuState, policy: Policy) -> bool:
+    fault_class = policy.rule(fault.cause).fault_class
+    if fault_class.leaves_fit:
+        return True  # the policy has changed
+    if fault.accepted is not None or not _verified(fault, state, policy):
+        return False
+    if fault_class is FaultClass.UNTIL_VERIFIED:
+        return True
+    rebooted = fault.boot_id != state.boot_id
+    if fault_class is FaultClass.UNTIL_RESET:
+        return rebooted or (state.reset_s is not None and state.reset_s > fault.last_s)
+    return fault_class is FaultClass.UNTIL_REBOOT and rebooted
+
+
+def _verified(fault: Fault, state: GpuState, policy: Policy) -> bool:
+    clean = state.clean
+    if clean is None or clean.readings < policy.recovery.clean_readings:
+        return False
+    if fault.boot_id == state.boot_id and clean.since_s <= fault.last_s:
+        return False
+    return clean.last_s - clean.since_s >= dwell_s(state, policy)
+
+
+def _counted(state: GpuState, policy: Policy, *, was_fit: bool) -> GpuState:
+    """Relapses are counted when it turns unfit, and forgotten when it has been fit for long."""
+    if state.counting:
+        relapses = state.relapses + 1 if was_fit else state.relapses
+        return replace(state, relapses=relapses, fit_since_s=None)
+    if state.fit_since_s is None:
+        return replace(state, fit_since_s=state.clock_s)
+    if state.relapses and state.clock_s - state.fit_since_s >= policy.recovery.steady_s:
+        return replace(state, relapses=0)
+    return state
+
+
+def _settle(settled: list[Settled], fault: Fault, boot_id: str) -> list[Settled]:
+    """Only what happened in this boot can be told again."""
+    if fault.boot_id != boot_id:
+        return settled
+    others = [old for old in settled if old.cause != fault.cause]
+    return sorted([*others, Settled(fault.cause, fault.last_s)], key=lambda old: old.cause)
+
+
+def _fault(state: GpuState, cause: Cause) -> Fault | None:
+    return next((fault for fault in state.faults if fault.cause == cause), None)
+
+
+def _put(state: GpuState, fault: Fault) -> GpuState:
+    others = [known for known in state.faults if known.cause != fault.cause]
+    return replace(state, faults=tuple(sorted([*others, fault], key=lambda each: each.cause)))
+
+
+def _keeping(state: GpuState, keep: Callable[[Fault], bool]) -> GpuState:
+    return replace(state, faults=tuple(fault for fault in state.faults if keep(fault)))

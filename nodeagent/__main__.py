@@ -11,6 +11,8 @@ from nodeagent.agent import NodeAgent
 from nodeagent.containers.containerd import Containerd
 from nodeagent.containers.identify import ProcessIdentifier
 from nodeagent.containers.runtime import ContainerRuntime, NoRuntime
+from nodeagent.diagnosis.examine import Surroundings
+from nodeagent.diagnosis.pci import PciBus
 from nodeagent.gpus.driver import DriverProcess
 from nodeagent.processes.proc import ProcTable
 from nodeagent.settings import ENVIRONMENT_PREFIX, NodeAgentSettings
@@ -32,7 +34,9 @@ async def serve(settings: NodeAgentSettings) -> None:
         Containerd(settings.runtime_socket) if settings.runtime_socket else NoRuntime()
     )
     gpus = DriverProcess(settings.driver_limit)
-    agent = NodeAgent(settings, gpus, ProcessIdentifier(ProcTable(), runtime, settings.identify))
+    table = ProcTable()
+    identifier = ProcessIdentifier(table, runtime, settings.identify)
+    agent = NodeAgent(settings, gpus, identifier, Surroundings(runtime, table, PciBus()))
     signalled = asyncio.create_task(until_signal())
     await asyncio.sleep(0)  # a signal is heard from here on: who sees that it serves may end it
     try:

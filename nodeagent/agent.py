@@ -6,9 +6,12 @@ import structlog
 
 from gpupods.addresses import HostPort
 from gpupods.serving import GrpcServer
+from gpupods.v1alpha1 import diagnosis_pb2, diagnosis_pb2_grpc
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
 from nodeagent.containers.identity import Identifier
+from nodeagent.diagnosis.examine import Surroundings
+from nodeagent.diagnosis.service import NodeDiagnosis
 from nodeagent.gpus.sample import GpuSource
 from nodeagent.gpus.sharing import SharedSampler
 from nodeagent.service import NodeGpuPods
@@ -20,17 +23,23 @@ GATHER_S = 0.003
 """Enough for ten callers to read their answers and ask again; less than they would notice."""
 
 SERVICE = pb.DESCRIPTOR.services_by_name["GpuPodsService"].full_name
+DIAGNOSIS = diagnosis_pb2.DESCRIPTOR.services_by_name["DiagnosisService"].full_name
 
 
 class NodeAgent:
     """Serves GetGpuPods for one node. The edges are given, and stay the giver's to close."""
 
     def __init__(
-        self, settings: NodeAgentSettings, gpus: GpuSource, identifier: Identifier
+        self,
+        settings: NodeAgentSettings,
+        gpus: GpuSource,
+        identifier: Identifier,
+        surroundings: Surroundings,
     ) -> None:
         self._settings = settings
         self._gpus = gpus
         self._identifier = identifier
+        self._surroundings = surroundings
         self._server: GrpcServer | None = None
 
     async def start(self) -> HostPort:
@@ -41,19 +50,31 @@ class NodeAgent:
         Raises:
             OSError: it cannot listen there.
         """
-        server = GrpcServer([SERVICE])
-        service = NodeGpuPods(
-            node_name=self._settings.node_name,
-            sampler=SharedSampler(self._gpus, gather_s=GATHER_S),
-            identifier=self._identifier,
-            request_limit_s=self._settings.request_limit,
-        )
-        pb_grpc.add_GpuPodsServiceServicer_to_server(service, server.registry)
+        server = GrpcServer([SERVICE, DIAGNOSIS])
+        self._register(server)
         listening = await server.start(self._settings.grpc_listen)
         await server.set_serving(serving=True)
         self._server = server
         log.info("node agent serves", grpc=str(listening), node=self._settings.node_name)
         return listening
+
+    def _register(self, server: GrpcServer) -> None:
+        settings = self._settings
+        sampler = SharedSampler(self._gpus, gather_s=GATHER_S)
+        service = NodeGpuPods(
+            node_name=settings.node_name,
+            sampler=sampler,
+            identifier=self._identifier,
+            request_limit_s=settings.request_limit,
+        )
+        pb_grpc.add_GpuPodsServiceServicer_to_server(service, server.registry)
+        diagnosis = NodeDiagnosis(
+            node_name=settings.node_name,
+            sampler=sampler,
+            surroundings=self._surroundings,
+            request_limit_s=settings.request_limit,
+        )
+        diagnosis_pb2_grpc.add_DiagnosisServiceServicer_to_server(diagnosis, server.registry)
 
     async def stop(self) -> None:
         """Let running calls end within the grace that is set, then stop serving."""

@@ -12,9 +12,11 @@ from gpupods.addresses import HostPort
 from gpupods.identity import NodeName
 from nodeagent.agent import NodeAgent
 from nodeagent.containers.identify import IdentifyMode, ProcessIdentifier
+from nodeagent.diagnosis.examine import Surroundings
 from nodeagent.settings import NodeAgentSettings
 from simulator.gpus import SimulatedGpus
 from simulator.model import Cluster, SimNode
+from simulator.pci import SimulatedPciBus
 from simulator.processes import SimulatedProcessTable
 from simulator.runtime import SimulatedRuntime
 
@@ -33,6 +35,13 @@ class AgentOfNode:
     runtime: SimulatedRuntime
     agent: NodeAgent | None = None
 
+    def surroundings(self, clock: Callable[[], float]) -> Surroundings:
+        """What the agent finds on the node, whose own clock may be off."""
+        bus = SimulatedPciBus(self.node)
+        return Surroundings(
+            self.runtime, self.table, bus, lambda: clock() + self.node.clock_ahead_s
+        )
+
 
 class Agents:
     """An agent for each node of ``cluster``, all at one port, each at its node's address."""
@@ -45,6 +54,7 @@ class Agents:
     ) -> None:
         self.port = 0
         self._mode = mode
+        self._clock = clock
         self.by_node: dict[NodeName, AgentOfNode] = {
             node.name: AgentOfNode(
                 node,
@@ -75,7 +85,7 @@ class Agents:
             stop_grace=STOP_GRACE_S,
         )
         identifier = ProcessIdentifier(each.table, each.runtime, self._mode)
-        agent = NodeAgent(settings, each.gpus, identifier)
+        agent = NodeAgent(settings, each.gpus, identifier, each.surroundings(self._clock))
         await agent.start()
         each.agent = agent
 

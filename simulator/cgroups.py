@@ -28,6 +28,11 @@ def cgroup_text(node: SimNode, process: SimProcess) -> str:
     return _lines(node.cgroup_shape, path)
 
 
+def cgroup_of_init(node: SimNode) -> str:
+    """What reading /proc/1/cgroup gives on ``node``."""
+    return _lines(node.cgroup_shape, "/init.scope")
+
+
 def container_path(shape: CgroupShape, container: SimContainer) -> str:
     """The cgroup of a container under ``shape``."""
     systemd = shape in SYSTEMD_SHAPES

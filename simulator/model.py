@@ -207,6 +207,10 @@ class SimNode:
     driver_delay_s: float = 0.0
     runtime_fault: RuntimeFault = RuntimeFault.NONE
     runtime_delay_s: float = 0.0
+    clock_ahead_s: float = 0.0
+    """How far its wall clock is ahead of everybody else's."""
+    host_pids: bool = True
+    """Whether its agent runs in the node's own pid namespace."""
 
     def gpu(self, uuid: GpuUuid) -> SimGpu:
         """The GPU with this UUID.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from gpupods.identity import Pid
 from nodeagent.processes.table import ProcessFacts, ProcessTable
-from simulator.cgroups import cgroup_text
+from simulator.cgroups import cgroup_of_init, cgroup_text
 from simulator.model import SimNode
+
+INIT = Pid(1)
 
 
 class SimulatedProcessTable(ProcessTable):
@@ -21,6 +23,10 @@ class SimulatedProcessTable(ProcessTable):
 
     def read(self, pid: Pid) -> ProcessFacts | None:
         """Everything about ``pid``; None if there is no such process (any more)."""
+        if not self._node.host_pids:
+            return None
+        if pid == INIT:
+            return ProcessFacts(pid, "systemd", 0.0, cgroup_of_init(self._node))
         process = self._node.processes.get(pid)
         if process is None or process.exited:
             return None
@@ -33,4 +39,4 @@ class SimulatedProcessTable(ProcessTable):
 
     def sees_host_pids(self) -> bool:
         """Whether pids are the node's own."""
-        return self._host_pids
+        return self._host_pids and self._node.host_pids

@@ -23,6 +23,10 @@ class SimulatedRuntime(ContainerRuntime):
     def __init__(self, node: SimNode) -> None:
         self._node = node
 
+    def __str__(self) -> str:
+        """For messages."""
+        return f"{self._node.runtime_version} (simulated)"
+
     async def containers(self, timeout_s: float) -> Mapping[ContainerId, RuntimeContainer]:
         """Every container the runtime knows, by id.
 

@@ -12,6 +12,16 @@ from gpupods.identity import NodeName, PodUid, bare_container_id
 
 INTERNAL_IP = "InternalIP"
 
+GPU_RESOURCE = "nvidia.com/gpu"
+GPU_LABELS = (
+    "nvidia.com/gpu.present",
+    "feature.node.kubernetes.io/pci-10de.present",
+    "feature.node.kubernetes.io/pci-0302_10de.present",
+    "feature.node.kubernetes.io/pci-0300_10de.present",
+    "gpupods.io/gpu",
+)
+"""Those by which manifests/base/nodeagent/daemonset.yaml chooses nodes."""
+
 _NO_SPEC = PodSpec()
 _NO_STATUS = PodStatus()
 
@@ -60,4 +70,12 @@ def node_record(node: Node) -> NodeRecord:
         name=NodeName(sys.intern(node.metadata.name)),
         uid=node.metadata.uid,
         internal_ips=tuple(a.address for a in addresses if a.type == INTERNAL_IP and a.address),
+        has_gpus=_has_gpus(node),
     )
+
+
+def _has_gpus(node: Node) -> bool:
+    labels = node.metadata.labels or {}
+    capacity = (node.status.capacity if node.status else None) or {}
+    labelled = any(labels.get(label) == "true" for label in GPU_LABELS)
+    return labelled or capacity.get(GPU_RESOURCE, "0") != "0"

@@ -59,6 +59,7 @@ class NodeRecord(msgspec.Struct, frozen=True, gc=False):
     name: NodeName
     uid: str
     internal_ips: tuple[str, ...] = ()
+    has_gpus: bool = False
 
 
 class ContainerOwner(NamedTuple):

@@ -14,8 +14,8 @@ from controller.kube.objects import (
     ContainerStatus,
     Node,
     NodeAddress,
+    NodeMeta,
     NodeStatus,
-    ObjectMeta,
     OwnerReference,
     Pod,
     PodLabels,
@@ -82,10 +82,13 @@ def _terminated(state: objects_pb2.ContainerState) -> ContainerState | None:
 
 def node_from_protobuf(message: objects_pb2.Node) -> Node:
     """Raises UndecodableError."""
-    meta = message.metadata
+    meta, status = message.metadata, message.status
     if not (meta.uid and meta.name):
         raise UndecodableError("a node without uid or name")
     return Node(
-        ObjectMeta(meta.uid, meta.name, meta.resource_version),
-        NodeStatus(tuple(NodeAddress(one.type, one.address) for one in message.status.addresses)),
+        NodeMeta(meta.uid, meta.name, meta.resource_version, dict(meta.labels)),
+        NodeStatus(
+            tuple(NodeAddress(one.type, one.address) for one in status.addresses),
+            {name: quantity.string for name, quantity in status.capacity.items()},
+        ),
     )

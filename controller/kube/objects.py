@@ -6,7 +6,7 @@ objects of it. A list that is absent, empty or null means the same.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -27,14 +27,6 @@ class PodLabels(Shape, frozen=True):
     """The one label that is read: a Deployment puts it on the pods of its ReplicaSets."""
 
     pod_template_hash: str = msgspec.field(name="pod-template-hash", default="")
-
-
-class ObjectMeta(Shape, frozen=True):
-    """``metadata`` of an object without a namespace."""
-
-    uid: str
-    name: str
-    resource_version: str = ""
 
 
 class PodMeta(Shape, frozen=True):
@@ -103,12 +95,22 @@ class NodeStatus(Shape, frozen=True):
     """``status`` of a node."""
 
     addresses: tuple[NodeAddress, ...] | None = None
+    capacity: dict[str, Any] | None = None
+
+
+class NodeMeta(Shape, frozen=True):
+    """``metadata`` of a node."""
+
+    uid: str
+    name: str
+    resource_version: str = ""
+    labels: dict[str, str] | None = None
 
 
 class Node(Shape, frozen=True):
     """A node."""
 
-    metadata: ObjectMeta
+    metadata: NodeMeta
     status: NodeStatus | None = None
 
 

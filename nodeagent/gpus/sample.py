@@ -12,6 +12,9 @@ from typing import Protocol
 
 from gpupods.identity import GpuUuid, Pid
 
+DRIVER_LIBRARY = "libnvidia-ml.so.1"
+"""NVML's name: in a reason that names it, the library is what is not there."""
+
 
 class ProcessType(enum.IntEnum):
     """In which of the driver's lists a process is; the numbers are the contract's."""

@@ -11,8 +11,10 @@ from simulator.changes.containers import (
     start_other_container,
 )
 from simulator.changes.faults import (
+    set_clock_ahead,
     set_driver_fault,
     set_gpu_lost,
+    set_host_pids,
     set_runtime_fault,
     stick_shim,
 )
@@ -36,8 +38,10 @@ __all__ = [
     "remove_node",
     "restart_container",
     "reuse_pid",
+    "set_clock_ahead",
     "set_driver_fault",
     "set_gpu_lost",
+    "set_host_pids",
     "set_runtime_fault",
     "split_gpu",
     "start_host_process",

@@ -20,6 +20,16 @@ def set_gpu_lost(node: SimNode, gpu: int, *, lost: bool = True) -> None:
     node.gpus[gpu].lost = lost
 
 
+def set_clock_ahead(node: SimNode, seconds: float) -> None:
+    """Let the wall clock of ``node`` be so far ahead, or behind if negative."""
+    node.clock_ahead_s = seconds
+
+
+def set_host_pids(node: SimNode, *, host_pids: bool) -> None:
+    """Let the agent of ``node`` run in the node's pid namespace, or in one of its own."""
+    node.host_pids = host_pids
+
+
 def stick_shim(container: SimContainer, *, stuck: bool = True) -> None:
     """Let the runtime hang whenever it is asked about ``container``."""
     container.shim_stuck = stuck

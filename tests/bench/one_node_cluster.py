@@ -19,12 +19,14 @@ from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
 from nodeagent.agent import NodeAgent
 from nodeagent.containers.identify import ProcessIdentifier
+from nodeagent.diagnosis.examine import Surroundings
 from nodeagent.settings import NodeAgentSettings
 from simulator.apiserver import SimulatedApiServer
 from simulator.changes import add_gpu, add_node, start_pod
 from simulator.gpus import SimulatedGpus
 from simulator.kubeconfig import kubeconfig_text
 from simulator.model import Cluster, OwnerReference, SimNode, new_cluster
+from simulator.pci import SimulatedPciBus
 from simulator.plans import ContainerPlan, PodPlan, ProcessPlan, UsePlan
 from simulator.processes import SimulatedProcessTable
 from simulator.runtime import SimulatedRuntime
@@ -66,6 +68,7 @@ async def agents_answer(cluster: Cluster, node: SimNode) -> pb.GetGpuPodsRespons
         NodeAgentSettings(grpc_listen=HostPort("127.0.0.1", 0), node_name=NODE),
         SimulatedGpus(node, cluster.clock),
         ProcessIdentifier(table, runtime),
+        Surroundings(runtime, table, SimulatedPciBus(node)),
     )
     listening = await agent.start()
     async with grpc.aio.insecure_channel(str(listening)) as channel:

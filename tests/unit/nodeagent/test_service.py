@@ -14,11 +14,13 @@ from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
 from nodeagent.agent import NodeAgent
 from nodeagent.containers.identify import ProcessIdentifier
+from nodeagent.diagnosis.examine import Surroundings
 from nodeagent.processes.table import ProcessFacts
 from nodeagent.settings import NodeAgentSettings
 from simulator.changes import set_runtime_fault
 from simulator.gpus import SimulatedGpus
 from simulator.model import RuntimeFault, SimNode
+from simulator.pci import SimulatedPciBus
 from simulator.processes import SimulatedProcessTable
 from simulator.runtime import SimulatedRuntime
 from tests.unit.simulator.small import Small, small
@@ -41,9 +43,12 @@ class CountedTable(SimulatedProcessTable):
 @asynccontextmanager
 async def agent(world: Small) -> AsyncIterator[tuple[Any, CountedTable]]:
     table = CountedTable(world.node)
-    identifier = ProcessIdentifier(table, SimulatedRuntime(world.node))
+    runtime = SimulatedRuntime(world.node)
+    identifier = ProcessIdentifier(table, runtime)
+    surroundings = Surroundings(runtime, table, SimulatedPciBus(world.node))
     settings = NodeAgentSettings(grpc_listen=HostPort("127.0.0.1", 0), node_name="gpu-1")
-    started = NodeAgent(settings, SimulatedGpus(world.node, world.cluster.clock), identifier)
+    gpus = SimulatedGpus(world.node, world.cluster.clock)
+    started = NodeAgent(settings, gpus, identifier, surroundings)
     at = await started.start()
     async with grpc.aio.insecure_channel(str(at)) as channel:
         yield pb_grpc.GpuPodsServiceStub(channel), table

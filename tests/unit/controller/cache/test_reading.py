@@ -134,3 +134,28 @@ def test_a_node_keeps_its_internal_addresses_in_their_order() -> None:
 def test_a_node_without_addresses(status: Any) -> None:
     raw = json.dumps({"metadata": {"name": "n1", "uid": "u"}, "status": status}).encode()
     assert node_record(JsonEncoding(Node).item(raw)).internal_ips == ()  # type: ignore[arg-type]
+
+
+def node(labels: dict[str, str] | None = None, capacity: dict[str, str] | None = None) -> Node:
+    thing = {
+        "metadata": {"uid": "u", "name": "n", "labels": labels},
+        "status": {"capacity": capacity},
+    }
+    return JsonEncoding(Node).item(json.dumps(thing).encode())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("labels", "capacity", "has_gpus"),
+    [
+        (None, None, False),
+        ({}, {"cpu": "8", "nvidia.com/gpu": "0"}, False),
+        ({"nvidia.com/gpu.present": "false"}, {}, False),
+        ({"nvidia.com/gpu.present": "true"}, {}, True),
+        ({"gpupods.io/gpu": "true"}, {}, True),
+        ({}, {"nvidia.com/gpu": "8"}, True),
+    ],
+)
+def test_whether_the_cluster_says_that_a_node_has_gpus(
+    labels: dict[str, str] | None, capacity: dict[str, str] | None, *, has_gpus: bool
+) -> None:
+    assert node_record(node(labels, capacity)).has_gpus is has_gpus

@@ -179,9 +179,12 @@ def test_objects_without_an_identity_are_undecodable(item: bytes) -> None:
 
 def test_a_node() -> None:
     message = objects_pb2.Node(
-        metadata=objects_pb2.AnyMeta(name="n1", uid="u", resource_version="9"),
+        metadata=objects_pb2.NodeMeta(
+            name="n1", uid="u", resource_version="9", labels={"gpupods.io/gpu": "true"}
+        ),
         status=objects_pb2.NodeStatus(
-            addresses=[objects_pb2.NodeAddress(type="InternalIP", address="fd00::1")]
+            addresses=[objects_pb2.NodeAddress(type="InternalIP", address="fd00::1")],
+            capacity={"nvidia.com/gpu": objects_pb2.Quantity(string="8")},
         ),
     )
     node = NODES.item(message.SerializeToString())
@@ -189,6 +192,8 @@ def test_a_node() -> None:
     assert node.status is not None
     assert node.status.addresses is not None
     assert node.status.addresses[0].address == "fd00::1"
+    assert node.metadata.labels == {"gpupods.io/gpu": "true"}
+    assert node.status.capacity == {"nvidia.com/gpu": "8"}
 
 
 def test_a_refusal_and_an_error_event() -> None:

@@ -1,0 +1,52 @@
+"""DiagnosisService as a node agent serves it: about itself and its node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import grpc
+
+from gpupods.diagnosis import to_message
+from gpupods.serving import answer
+from gpupods.v1alpha1 import diagnosis_pb2 as pb
+from gpupods.v1alpha1 import diagnosis_pb2_grpc as pb_grpc
+from gpupods.version import VERSION
+from nodeagent.diagnosis.examine import Surroundings, examine
+from nodeagent.gpus.sharing import SharedSampler
+
+WORKING_SHARE = 0.9
+"""Of the caller's time, what may be used before the answer must be on its way."""
+
+
+class NodeDiagnosis(pb_grpc.DiagnosisServiceServicer):
+    """Examines this node."""
+
+    def __init__(
+        self,
+        *,
+        node_name: str,
+        sampler: SharedSampler,
+        surroundings: Surroundings,
+        request_limit_s: float,
+    ) -> None:
+        self._node_name = node_name
+        self._sampler = sampler
+        self._surroundings = surroundings
+        self._request_limit_s = request_limit_s
+
+    async def Diagnose(  # noqa: N802 - the contract's name
+        self, request: pb.DiagnoseRequest, context: grpc.aio.ServicerContext[Any, Any]
+    ) -> pb.DiagnoseResponse:
+        """Examine everything now."""
+        del request  # it says something about a controller's nodes only
+        remaining = context.time_remaining()
+        limit_s = self._request_limit_s if remaining is None else remaining
+        return await answer(context, self._answer(limit_s * WORKING_SHARE))
+
+    async def _answer(self, limit_s: float) -> pb.DiagnoseResponse:
+        checks = await examine(self._sampler, self._surroundings, limit_s)
+        response = pb.DiagnoseResponse(
+            version=VERSION, checks=map(to_message, checks), node_name=self._node_name
+        )
+        response.answered_at.FromNanoseconds(int(self._surroundings.clock() * 1e9))
+        return response

@@ -17,6 +17,8 @@ from pathlib import Path
 
 from tests.realparts import gobuild
 
+METHOD = "/gpupods.v1alpha1.GpuPodsService/GetGpuPods"
+
 _SOURCES = Path(__file__).with_name("load")
 _BUILD_TIMEOUT_S = 600
 _SLACK_S = 60

@@ -28,7 +28,6 @@ from tests.bench.one_node_cluster import ANSWER, GPUS, KUBECONFIG, ROWS
 from tests.realparts.go.gateway import build as gateway
 from tests.realparts.processes import Supervisor
 
-METHOD = "/gpupods.v1alpha1.GpuPodsService/GetGpuPods"
 CONTROLLER = Path(sys.executable).with_name("gpupods-controller")
 _LISTENS = re.compile(r'"grpc": ?"([^"]+)", ?"http": ?"([^"]+)"')
 _READY = re.compile(r'"event": ?"ready"')

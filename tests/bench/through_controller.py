@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tests.bench.loading import Load, Loader, Server
+from tests.bench.loading import METHOD, Load, Loader, Server
 from tests.bench.report import Figure, at_least, latencies, median, quick, show
-from tests.bench.request_path import METHOD, RequestPath, request_path
+from tests.bench.request_path import RequestPath, request_path
 from tests.bench.usage import cpu_seconds
 
 CALLERS = 16

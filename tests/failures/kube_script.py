@@ -144,7 +144,19 @@ class ScriptedApiServer:
         app.router.add_get("/api/v1/nodes", self._nodes_asked)
         self._runner = web.AppRunner(app, shutdown_timeout=0.001, handler_cancellation=True)
         await self._runner.setup()
-        await web.SockSite(self._runner, _bound(self._port)).start()
+        await web.SockSite(self._runner, await self._listening()).start()
+
+    async def _listening(self) -> socket.socket:
+        """The port again. A child that was just forked may hold the last socket a moment longer."""
+        async with asyncio.timeout(DEADLINE_S):
+            while True:
+                try:
+                    made = _bound(self._port)
+                    made.listen()
+                except OSError:
+                    await asyncio.sleep(0.005)
+                else:
+                    return made
 
     async def vanish(self) -> None:
         """Break all connections and refuse new ones."""

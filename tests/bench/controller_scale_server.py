@@ -59,9 +59,11 @@ def node_name(number: int) -> str:
 def node(number: int) -> pb.Node:
     """A node with one address."""
     address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
-    meta = pb.AnyMeta(name=node_name(number), uid=uid(number), resource_version="1")
-    addresses = [pb.NodeAddress(type="InternalIP", address=address)]
-    return pb.Node(metadata=meta, status=pb.NodeStatus(addresses=addresses))
+    made = pb.Node()
+    made.metadata.name, made.metadata.uid = node_name(number), uid(number)
+    made.metadata.resource_version = "1"
+    made.status.addresses.add(type="InternalIP", address=address)
+    return made
 
 
 def stamped(sequence: int) -> str:

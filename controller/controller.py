@@ -16,21 +16,29 @@ import structlog
 from controller.cache.cluster import ClusterCache
 from controller.cache.informers import Informers
 from controller.channels import CHANNEL_OPTIONS, NodeChannels, agent_target
+from controller.diagnosis.nodes import AgentsDiagnosis
+from controller.diagnosis.rights import needed_rights
+from controller.diagnosis.service import ClusterDiagnosis
 from controller.http.server import HttpServer
 from controller.kube.access import KubeAccess
+from controller.kube.api import KubeApi
 from controller.kube.status import ReflectorStatus
-from controller.leader.candidate import Candidate
+from controller.leader.candidate import Candidate, lease_namespace
 from controller.readiness import SYNCED, Readiness
 from controller.service import ClusterGpuPods
 from controller.settings import ControllerSettings
 from gpupods.addresses import HostPort
 from gpupods.serving import GrpcServer
+from gpupods.v1alpha1 import diagnosis_pb2, diagnosis_pb2_grpc
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
 
 log = structlog.get_logger()
 
-SERVICE = pb.DESCRIPTOR.services_by_name["GpuPodsService"]
+SERVICES = (
+    pb.DESCRIPTOR.services_by_name["GpuPodsService"],
+    diagnosis_pb2.DESCRIPTOR.services_by_name["DiagnosisService"],
+)
 
 STALE_AFTER_S = 10.0
 """A watch that is renewed is away for a moment; longer than this is worth telling a caller."""
@@ -51,8 +59,9 @@ class Controller:
         self._settings = settings
         self.cache = ClusterCache()
         self.informers = Informers(access, self.cache)
+        self._api = KubeApi(access)
         self._channels = NodeChannels(self.cache, settings.agent_port)
-        self._grpc = GrpcServer([SERVICE.full_name], [SYNCED])
+        self._grpc = GrpcServer([each.full_name for each in SERVICES], [SYNCED])
         self._readiness = Readiness(self.cache, self.informers, self._grpc)
         self._candidate: Candidate | None = None
         if settings.leader_elect:
@@ -75,17 +84,11 @@ class Controller:
             raise
 
     async def _start(self) -> ControllerAddresses:
-        service = ClusterGpuPods(
-            cache=self.cache,
-            channels=self._channels,
-            staleness=lambda: staleness(self.informers.status(), time.time()),
-            request_limit_s=self._settings.request_limit,
-        )
-        pb_grpc.add_GpuPodsServiceServicer_to_server(service, self._grpc.registry)
+        self._register()
         grpc_at = await self._grpc.start(self._settings.grpc_listen)
         self._own_channel = grpc.aio.insecure_channel(own_target(grpc_at), options=CHANNEL_OPTIONS)
         self._http = HttpServer(
-            [SERVICE],
+            SERVICES,
             self._own_channel,
             self._settings.request_limit,
             ready=self.ready,
@@ -96,6 +99,30 @@ class Controller:
         self._ready_task = asyncio.create_task(self._readiness.run())
         log.info("controller listens", grpc=str(grpc_at), http=str(http_at))
         return ControllerAddresses(grpc_at, http_at)
+
+    def _register(self) -> None:
+        settings = self._settings
+        service = ClusterGpuPods(
+            cache=self.cache,
+            channels=self._channels,
+            staleness=self._staleness,
+            request_limit_s=settings.request_limit,
+        )
+        pb_grpc.add_GpuPodsServiceServicer_to_server(service, self._grpc.registry)
+        diagnosis = ClusterDiagnosis(
+            cache=self.cache,
+            informers=self.informers,
+            candidate=self._candidate,
+            api=self._api,
+            rights=needed_rights(settings, lease_namespace(settings)),
+            agents=AgentsDiagnosis(self._channels, settings.agent_port),
+            staleness=self._staleness,
+            request_limit_s=settings.request_limit,
+        )
+        diagnosis_pb2_grpc.add_DiagnosisServiceServicer_to_server(diagnosis, self._grpc.registry)
+
+    def _staleness(self) -> str:
+        return staleness(self.informers.status(), time.time())
 
     def ready(self) -> tuple[bool, str]:
         """Whether pods and nodes are known and this replica leads, and if not, why."""
@@ -114,6 +141,7 @@ class Controller:
             await self._own_channel.close(None)
         await self._channels.close()
         await self.informers.stop()
+        await self._api.close()
         if self._ready_task is not None:  # else it has not begun to serve
             log.info("controller stopped")
 

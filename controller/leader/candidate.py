@@ -31,7 +31,7 @@ class Candidate:
         self, settings: ControllerSettings, access: KubeAccess, changed: Callable[[], None]
     ) -> None:
         self._api = KubeApi(access)
-        namespace = settings.lease_namespace or own_namespace()
+        namespace = lease_namespace(settings)
         # A pod's host name is the pod's name.
         identity = identity_of(socket.gethostname(), str(uuid.uuid4()))
         self._elector = Elector(
@@ -43,6 +43,10 @@ class Candidate:
     def leads(self) -> bool:
         """Whether this replica leads at this very moment."""
         return self._elector.leads()
+
+    def another_leads(self) -> bool:
+        """Whether another replica held the lease when it was last looked at."""
+        return self._elector.another_leads()
 
     def standing(self) -> str:
         """Who leads, for people to read."""
@@ -56,6 +60,11 @@ class Candidate:
         """Give the lease back, if it is held, and close the connections."""
         await self._elector.stop()
         await self._api.close()
+
+
+def lease_namespace(settings: ControllerSettings) -> str:
+    """Where the lease is."""
+    return settings.lease_namespace or own_namespace()
 
 
 def own_namespace(file: Path = NAMESPACE_FILE) -> str:

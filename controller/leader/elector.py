@@ -61,13 +61,19 @@ class Elector:
         """Whether this replica leads at this very moment."""
         return self._election.leads(self._clock.monotonic())
 
+    def another_leads(self) -> bool:
+        """Whether another held the lease when it was last looked at, and that was just now."""
+        return not self._trouble and bool(self._other())
+
+    def _other(self) -> str:
+        holder = self._election.holder()
+        return NOBODY if holder == self._election.identity else name_of(holder)
+
     def standing(self) -> str:
         """Who leads, and what hinders this replica, for people to read."""
         if self.leads():
             return "this replica leads"
-        holder = self._election.holder()
-        other = NOBODY if holder == self._election.identity else name_of(holder)
-        who = f"{other} leads" if other else "nobody is known to lead"
+        who = f"{self._other()} leads" if self._other() else "nobody is known to lead"
         hindrance = f" ({self._trouble})" if self._trouble else ""
         return f"this replica is a standby: {who} by the lease {self._store}{hindrance}"
 

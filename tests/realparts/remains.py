@@ -6,6 +6,7 @@ A pid counts only together with its start time: by then another may have it.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _PREFIX: Final = "gpupods-run-"
+_LOCK: Final = "gpupods-runs.lock"
 _OWNER: Final = "owner"
 _CHILDREN: Final = "children"
 _CGROUPS: Final = "cgroups"
@@ -56,9 +58,7 @@ def note_cgroups(folder: Path, paths: Iterable[str]) -> None:
 def clear(folder: Path) -> None:
     """End every process of the run and remove what it has made, the folder last."""
     paths = _noted(folder, _CGROUPS)
-    for identity in _noted(folder, _CHILDREN):
-        if _lives(identity):
-            os.killpg(int(identity.split()[0]), signal.SIGKILL)
+    _end_children(_noted(folder, _CHILDREN))
     _end_processes(paths)
     # Containers first: a shim that still runs collects them as its children.
     _kill(proctree.with_argument("-address", str(folder / "containerd.sock")))
@@ -69,9 +69,13 @@ def clear(folder: Path) -> None:
 
 
 def _clear_orphans() -> None:
-    for owner in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_OWNER}"):
-        if not any(_lives(identity) for identity in _noted(owner.parent, _OWNER)):
-            clear(owner.parent)
+    place = Path(tempfile.gettempdir())
+    with (place / _LOCK).open("w") as lock:
+        # Two runs that begin at once would stumble over each other's removals.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for owner in place.glob(f"{_PREFIX}*/{_OWNER}"):
+            if not any(_lives(identity) for identity in _noted(owner.parent, _OWNER)):
+                clear(owner.parent)
 
 
 def _others_use_cgroups(folder: Path) -> bool:
@@ -96,6 +100,18 @@ def _identity(pid: int) -> str:
 def _lives(identity: str) -> bool:
     pid = int(identity.split(maxsplit=1)[0])
     return proctree.alive(pid) and identity == _identity(pid)
+
+
+def _end_children(identities: list[str]) -> None:
+    """Killed, and gone: one that is dying may still write into the folder."""
+    for identity in identities:
+        if _lives(identity):
+            os.killpg(int(identity.split()[0]), signal.SIGKILL)
+    end = time.monotonic() + _DEADLINE_S
+    while left := [identity for identity in identities if _lives(identity)]:
+        if time.monotonic() > end:
+            raise RemainsError(f"killed, but still there after {_DEADLINE_S:g} s: {left}")
+        time.sleep(_POLL_S)
 
 
 def _end_processes(paths: list[str]) -> None:

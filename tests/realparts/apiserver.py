@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _LOOPBACK: Final = "127.0.0.1"
 _KUBECTL_TIMEOUT_S: Final = 60
+# Seconds on an idle machine; after a `load` the server reads all of it before it is ready.
+_READY_S: Final = 300.0
 
 # Off: what would refuse or change a bare pod, or costs time for each of 20,000.
 _ADMISSION_OFF: Final = (
@@ -71,7 +73,10 @@ class Apiserver:
     def start(self) -> None:
         """Start the server and wait until it is ready; its objects are those of before."""
         self._server = self._supervisor.start(
-            "kube-apiserver", [self._parts.kube_apiserver, *self._flags()], ready=self.api.ready
+            "kube-apiserver",
+            [self._parts.kube_apiserver, *self._flags()],
+            ready=self.api.ready,
+            deadline_s=_READY_S,
         )
 
     def stop(self) -> None:

@@ -1,6 +1,6 @@
 # Every target makes the environment that it needs; `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e gpu bench cluster cluster-down cluster-test lint format stubs lock released clean
+.PHONY: help demo test e2e gpu bench cluster cluster-down cluster-test images lint format stubs lock released clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -22,6 +22,7 @@ test: $(READY) ## the tests that need no cluster, GPU, container runtime or root
 e2e: $(READY) ## the tests on real parts: kube-apiserver, containerd, grpc-gateway (Debian, root, Go)
 	$(BIN)/python -m tests.realparts.parts
 	$(BIN)/python -m tests.realparts.go.gateway.build
+	$(BIN)/python -m tests.manifests.helm
 	$(BIN)/python -m pytest -m e2e --timeout 600 $(ARGS)
 
 gpu: $(READY) ## the tests on a real NVIDIA GPU
@@ -40,6 +41,9 @@ cluster-down: $(READY) ## take it away without a trace
 cluster-test: $(READY) ## gpupods in a real Kubernetes (Debian, root, Go)
 	$(BIN)/python -m tests.cluster.parts
 	$(BIN)/python -m pytest -m cluster --timeout 1800 $(ARGS)
+
+images: ## the container images, with docker, podman or buildah (BASE_IMAGE=..., BUILDER=...)
+	@docker/build.sh
 
 lint: $(READY) build/googleapis ## style, types, layers, the protos, and that the stubs match them
 	$(BIN)/ruff format --check .
@@ -64,6 +68,12 @@ lock: $(READY) ## pin the newest versions that pyproject.toml allows
 		pyproject.toml -o requirements/run.lock
 	$(UV) pip compile -q --universal --upgrade --generate-hashes --no-header \
 		pyproject.toml --group dev -c requirements/run.lock -o requirements/dev.lock
+	$(UV) pip compile -q --universal --upgrade --generate-hashes --no-header \
+		requirements/nodeagent.in -c requirements/run.lock -o requirements/nodeagent.lock
+	$(BIN)/python -c 'import tomllib; \
+	print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' | \
+		$(UV) pip compile -q --universal --upgrade --generate-hashes --no-header - \
+		-c requirements/dev.lock -o requirements/build.lock
 
 released: $(READY) build/googleapis ## at a release: what `make lint` holds the protos against from now on
 	$(BIN)/buf build --exclude-source-info -o build/protos.binpb

@@ -96,6 +96,20 @@ def dwell_s(state: GpuState, policy: Policy) -> float:
     return policy.recovery.dwell_after(state.relapses)
 
 
+def only_time_is_wanting(fault: Fault, state: GpuState, policy: Policy) -> bool:
+    """Whether all that ``fault`` asks for is that the GPU stays clean."""
+    rebooted = fault.boot_id != state.boot_id
+    match policy.rule(fault.cause).fault_class:
+        case FaultClass.UNTIL_VERIFIED:
+            return True
+        case FaultClass.UNTIL_RESET:
+            return rebooted or (state.reset_s is not None and state.reset_s > fault.last_s)
+        case FaultClass.UNTIL_REBOOT:
+            return rebooted
+        case _:
+            return False
+
+
 def _at(state: GpuState, now: Now) -> GpuState:
     """Time runs forward within a boot; with a new one it begins again, and readings with it."""
     if state.boot_id == now.boot_id:
@@ -290,17 +304,11 @@ def _without_ended_faults(state: GpuState, policy: Policy) -> GpuState:
 
 
 def _has_ended(fault: Fault, state: GpuState, policy: Policy) -> bool:
-    fault_class = policy.rule(fault.cause).fault_class
-    if fault_class.leaves_fit:
+    if policy.rule(fault.cause).fault_class.leaves_fit:
         return True  # the policy has changed
-    if fault.accepted is not None or not _verified(fault, state, policy):
+    if fault.accepted is not None:
         return False
-    if fault_class is FaultClass.UNTIL_VERIFIED:
-        return True
-    rebooted = fault.boot_id != state.boot_id
-    if fault_class is FaultClass.UNTIL_RESET:
-        return rebooted or (state.reset_s is not None and state.reset_s > fault.last_s)
-    return fault_class is FaultClass.UNTIL_REBOOT and rebooted
+    return only_time_is_wanting(fault, state, policy) and _verified(fault, state, policy)
 
 
 def _verified(fault: Fault, state: GpuState, policy: Policy) -> bool:

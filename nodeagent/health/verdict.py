@@ -9,6 +9,7 @@ from gpupods.identity import GpuUuid
 from nodeagent.health.causes import Cause
 from nodeagent.health.condition import Fault, GpuState
 from nodeagent.health.inventory import Slot
+from nodeagent.health.machine import only_time_is_wanting
 from nodeagent.health.observations import Word
 from nodeagent.health.policy import Policy
 
@@ -19,7 +20,7 @@ class Standing(enum.Enum):
     FIT = "fit"
     UNFIT = "unfit"
     RECOVERING = "recovering"
-    """Unfit still: what ended the fault was seen, or is not needed, and it is being watched."""
+    """Unfit still, though all that is wanting is that it stays clean for a while."""
     EXCLUDED = "excluded"
     """An operator's word, whatever else there is."""
 
@@ -77,10 +78,13 @@ def _gravity(fault: Fault, policy: Policy) -> tuple[int, bool, float, Cause]:
 
 def _unfit(slot: Slot, state: GpuState, faults: list[Fault], policy: Policy) -> Verdict:
     first, *others = faults
+    recovers = state.clean is not None and all(
+        only_time_is_wanting(fault, state, policy) for fault in faults
+    )
     rule = policy.rule(first.cause)
     return Verdict(
         *(slot.index, slot.uuid, slot.pci_address, slot.name),
-        standing=Standing.UNFIT if state.clean is None else Standing.RECOVERING,
+        standing=Standing.RECOVERING if recovers else Standing.UNFIT,
         reason=reason_of(first, policy),
         cause=first.cause,
         xid=first.cause.xid,

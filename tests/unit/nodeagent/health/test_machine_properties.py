@@ -33,16 +33,19 @@ def act(name: str, *values: st.SearchStrategy[object]) -> st.SearchStrategy[Call
     return st.tuples(*values).map(lambda given: lambda life: getattr(life, name)(*given))
 
 
+grave = st.sampled_from([48, 79, 119, 999])
 happenings = st.one_of(
+    act("xid", grave),
     act("xid", st.sampled_from(XIDS)),
-    st.tuples(st.sampled_from(XIDS), st.floats(0, 200)).map(
+    st.tuples(grave, st.sampled_from([0.0, 3.0, 30.0, 200.0])).map(
         lambda given: lambda life: life.xid(given[0], ago_s=given[1], source="kernel log")
     ),
     act("read", readings),
-    act("read", good),
-    act("read_for", st.sampled_from([20.0, 70.0, 200.0]), good),
-    act("wait", st.floats(0, 500)),
-    act("reboot", st.floats(1, 100)),
+    act("read", st.sampled_from([LOST, WELL, replace(WELL, recovery_action=1)])),
+    act("read_for", st.sampled_from([10.0, 70.0, 245.0]), good),
+    act("read_for", st.sampled_from([10.0, 70.0, 245.0]), good),
+    act("wait", st.sampled_from([1.0, 61.0, 300.0])),
+    act("reboot"),
 )
 lives = st.lists(happenings, max_size=15)
 

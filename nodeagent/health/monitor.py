@@ -1,0 +1,336 @@
+"""Sources -> inventory and machines -> verdicts: what is known of this node's GPUs, kept.
+
+Owns the memory, writes it when it changes, and tells subscribers when a verdict does. It decides
+nothing: that is `nodeagent.health.machine`'s. Use it in one event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import structlog
+
+from nodeagent.health.condition import GpuState, Now
+from nodeagent.health.inventory import Inventory, recognise
+from nodeagent.health.machine import replaced_board, step
+from nodeagent.health.memory import Known, LogMark, Memory, worth_writing
+from nodeagent.health.observations import (
+    DriverRead,
+    DriverSilent,
+    Excluded,
+    HealthSource,
+    Presence,
+    Reading,
+    Restored,
+    Seen,
+    SourceTrouble,
+    TimePassed,
+    Told,
+    Word,
+    XidOfGpu,
+)
+from nodeagent.health.policy_files import PolicyFiles
+from nodeagent.health.state import StateFolder
+from nodeagent.health.verdict import Verdict, judge
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_TICK_S = 5.0
+_SAVE_AGAIN_S = 30.0
+_MOST_OF_UNKNOWN = 200
+
+log = structlog.get_logger()
+
+Subscriber = Callable[[tuple[Verdict, ...]], None]
+
+
+def node_now() -> Now:
+    """This moment on this machine's clocks."""
+    boot_id = BOOT_ID.read_text().strip()
+    return Now(boot_id, time.clock_gettime(time.CLOCK_BOOTTIME), time.time())
+
+
+class HealthMonitor:
+    """The health of one node's GPUs.
+
+    Args:
+        sources: What notices. They are run from `start` to `stop`.
+        policy: The table, looked at again from time to time.
+        folder: Where the memory outlives the agent; None: nowhere.
+        now: The node's clocks.
+    """
+
+    def __init__(
+        self,
+        sources: Iterable[HealthSource] = (),
+        policy: PolicyFiles | None = None,
+        folder: StateFolder | None = None,
+        now: Callable[[], Now] = node_now,
+    ) -> None:
+        self._sources = list(sources)
+        self._policy = policy or PolicyFiles(None)
+        self._folder = folder
+        self._now = now
+        self._memory = Memory()
+        self._written: Memory | None = None
+        self._verdicts: tuple[Verdict, ...] = ()
+        self._subscribers: list[Subscriber] = []
+        self._problems: dict[str, str] = {}
+        self._of_unknown: deque[XidOfGpu] = deque(maxlen=_MOST_OF_UNKNOWN)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._dirty = asyncio.Event()
+        self.version = 0
+        """Grows whenever ``verdicts`` changes."""
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """One for each GPU that the node is known to have, by index."""
+        return self._verdicts
+
+    @property
+    def inventory(self) -> Inventory:
+        """The node's places for GPUs."""
+        return self._memory.inventory
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why something may go unseen, or be forgotten; empty: nothing."""
+        return tuple(text for _, text in sorted(self._problems.items()))
+
+    @property
+    def kernel_log_mark(self) -> LogMark:
+        """Up to where the kernel log has been heard."""
+        return self._memory.kernel_log
+
+    @property
+    def boot_id(self) -> str:
+        """Of the boot that the node is in."""
+        return self._now().boot_id
+
+    def add_source(self, source: HealthSource) -> None:
+        """Before `start`: one more that notices."""
+        self._sources.append(source)
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        """Have ``subscriber`` called with all verdicts, now and whenever one changes."""
+        self._subscribers.append(subscriber)
+        subscriber(self._verdicts)
+
+    async def start(self) -> None:
+        """Remember, then watch."""
+        self._policy.refresh()
+        self._problem("policy", self._policy.problem)
+        await self._load()
+        self._tasks = [
+            asyncio.create_task(source.watch(self.tell), name=type(source).__name__)
+            for source in self._sources
+        ]
+        for task in self._tasks:
+            task.add_done_callback(self._source_ended)
+        self._tasks += [asyncio.create_task(self._tick()), asyncio.create_task(self._save())]
+
+    async def stop(self) -> None:
+        """Stop watching; what is known is in the file."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        self._tasks = []
+        if self._folder is not None:
+            if worth_writing(self._written, self._memory):
+                await asyncio.to_thread(self._folder.save, self._memory)
+            self._folder.close()
+
+    def tell(self, told: Told) -> None:
+        """What a source has to say."""
+        if isinstance(told, DriverRead):
+            self._read(told)
+        elif isinstance(told, DriverSilent):
+            reading = Reading(told.presence, detail=told.reason)
+            self._apply((index, reading) for index in range(len(self._memory.gpus)))
+        elif isinstance(told, XidOfGpu):
+            self._xid(told)
+        else:
+            self._troubled(told)
+
+    def note_kernel_log(self, sequence: int) -> None:
+        """The kernel log has been heard up to there; not past an XID that waits for its GPU."""
+        if self._of_unknown:
+            return
+        self._memory = replace(self._memory, kernel_log=LogMark(self.boot_id, sequence))
+        self._dirty.set()
+
+    def exclude(self, index: int, word: Word) -> Verdict:
+        """An operator wants nobody to be given the GPU of this index.
+
+        Raises:
+            KeyError: there is none such.
+        """
+        return self._operator(index, Excluded(word))
+
+    def restore(self, index: int, word: Word) -> Verdict:
+        """An operator has looked at the GPU of this index, and wants it to be given.
+
+        Raises:
+            KeyError: there is none such.
+        """
+        return self._operator(index, Restored(word))
+
+    def _operator(self, index: int, seen: Seen) -> Verdict:
+        for place, known in enumerate(self._memory.gpus):
+            if known.slot.index == index:
+                self._apply([(place, seen)])
+                return self._verdicts[place]
+        indexes = ", ".join(str(known.slot.index) for known in self._memory.gpus) or "none"
+        raise KeyError(f"this node has no GPU of index {index}; those it has: {indexes}")
+
+    def _read(self, told: DriverRead) -> None:
+        seen = recognise(self._memory.inventory, told.gpus)
+        for before, after in seen.replaced:
+            log.info("gpu.in_place", index=after.index, gpu=after.uuid, before=before.uuid or None)
+        states = {known.slot.index: known.state for known in self._memory.gpus}
+        fresh = {after.index for before, after in seen.replaced if before.uuid}
+        gpus = tuple(
+            Known(slot, _state(states.get(slot.index), fresh=slot.index in fresh))
+            for slot in seen.inventory.slots
+        )
+        self._memory = replace(self._memory, gpus=gpus)
+        readings = {slot.index: listed.reading for slot, listed in seen.present}
+        readings |= {slot.index: Reading(Presence.MISSING) for slot in seen.missing}
+        self._apply((place, readings[known.slot.index]) for place, known in enumerate(gpus))
+        waiting, self._of_unknown = self._of_unknown, deque(maxlen=_MOST_OF_UNKNOWN)
+        for xid in waiting:
+            self._xid(xid, told_before=True)
+
+    def _xid(self, told: XidOfGpu, *, told_before: bool = False) -> None:
+        """One of a GPU that was never seen waits for it, and makes no other GPU unfit."""
+        slot = self.inventory.by_uuid(told.uuid) or self.inventory.by_pci(told.pci_address)
+        about = {
+            "xid": told.seen.xid,
+            "gpu": told.uuid or (slot.uuid if slot else None),
+            "pci_address": told.pci_address or (slot.pci_address if slot else None),
+            "source": told.seen.source,
+            "detail": told.seen.detail or None,
+        }
+        if slot is None:
+            self._of_unknown.append(told)
+            if not told_before:
+                log.warning("gpu.xid_of_unknown_gpu", **about)
+            return
+        log.info("gpu.xid", index=slot.index, **about)
+        place = [known.slot.index for known in self._memory.gpus].index(slot.index)
+        self._apply([(place, told.seen)])
+
+    def _troubled(self, told: SourceTrouble) -> None:
+        if self._problem(told.source, told.problem):
+            if told.problem:
+                log.warning("health.source_troubled", source=told.source, problem=told.problem)
+            else:
+                log.info("health.source_well", source=told.source)
+
+    def _problem(self, of: str, problem: str) -> bool:
+        """Whether that is news."""
+        if self._problems.get(of, "") == problem:
+            return False
+        if problem:
+            self._problems[of] = problem
+        else:
+            del self._problems[of]
+        return True
+
+    def _apply(self, seen: Iterable[tuple[int, Seen]]) -> None:
+        """Each GPU (by its place in the memory) has seen something."""
+        now, policy = self._now(), self._policy.policy
+        gpus = list(self._memory.gpus)
+        for place, what in seen:
+            known = gpus[place]
+            gpus[place] = replace(known, state=step(known.state, what, now, policy))
+        self._memory = replace(self._memory, gpus=tuple(gpus))
+        if worth_writing(self._written, self._memory):
+            self._dirty.set()
+        self._judge()
+
+    def _judge(self) -> None:
+        policy = self._policy.policy
+        verdicts = tuple(judge(known.slot, known.state, policy) for known in self._memory.gpus)
+        if verdicts == self._verdicts:
+            return
+        _tell_changes(self._verdicts, verdicts)
+        self._verdicts = verdicts
+        self.version += 1
+        for subscriber in tuple(self._subscribers):
+            subscriber(verdicts)
+
+    async def _tick(self) -> None:
+        """Time passes, and the operator's policy may change."""
+        while True:
+            await asyncio.sleep(_TICK_S)
+            if self._policy.refresh():
+                self._problem("policy", self._policy.problem)
+                log.info("health.policy", problem=self._policy.problem or None)
+            self._apply((place, TimePassed()) for place in range(len(self._memory.gpus)))
+
+    async def _load(self) -> None:
+        if self._folder is None:
+            return
+        loaded = await asyncio.to_thread(self._folder.load)
+        if loaded.problem:
+            self._problem("state", loaded.problem)
+            log.warning("health.state", problem=loaded.problem)
+        if loaded.memory is not None:
+            self._memory = self._written = loaded.memory
+            self._apply((place, TimePassed()) for place in range(len(self._memory.gpus)))
+
+    async def _save(self) -> None:
+        """Write whenever there is something new; again and again if that fails."""
+        while self._folder is not None:
+            await self._dirty.wait()
+            self._dirty.clear()
+            memory = self._memory
+            problem = await asyncio.to_thread(self._folder.save, memory)
+            if self._problem("state", problem):
+                log.warning("health.state", problem=problem or None)
+            if problem:
+                await asyncio.sleep(_SAVE_AGAIN_S)
+                self._dirty.set()
+            else:
+                self._written = memory
+
+    def _source_ended(self, task: asyncio.Task[None]) -> None:
+        """A source's own bug must not go unnoticed."""
+        if task.cancelled():
+            return
+        error = task.exception()
+        log.error("health.source_failed", source=task.get_name(), exc_info=error)
+        self._problem(task.get_name(), f"{task.get_name()} has failed and watches no more: {error}")
+
+
+def _state(state: GpuState | None, *, fresh: bool) -> GpuState:
+    if state is None:
+        return GpuState()
+    return replaced_board(state) if fresh else state
+
+
+def _tell_changes(before: Sequence[Verdict], after: Sequence[Verdict]) -> None:
+    """One line for each GPU that is better or worse off."""
+    old = {verdict.index: verdict for verdict in before}
+    for verdict in after:
+        was = old.get(verdict.index)
+        if was is not None and (was.standing, was.reason) == (verdict.standing, verdict.reason):
+            continue
+        if was is None and verdict.fit:
+            continue
+        tell = log.info if verdict.fit else log.warning
+        tell(
+            "gpu.health",
+            index=verdict.index,
+            gpu=verdict.uuid,
+            pci_address=verdict.pci_address,
+            standing=verdict.standing.value,
+            reason=verdict.reason or None,
+            action=verdict.action or None,
+        )

@@ -71,7 +71,7 @@ def _forward(where: InCluster) -> PortForward:
 
     # Each retry is a warning there; what comes of it is raised in the end.
     logging.getLogger("urllib3").setLevel(logging.ERROR)
-    api = _core_api(where)
+    api = core_api(where)
     try:
         pods = api.list_namespaced_pod(
             where.namespace, label_selector=where.selector, _request_timeout=SETUP_LIMIT_S
@@ -86,7 +86,12 @@ def _forward(where: InCluster) -> PortForward:
         raise NoAnswer(f"the Kubernetes API server was not reached: {reason}") from error
 
 
-def _core_api(where: InCluster) -> CoreV1Api:
+def core_api(where: InCluster) -> CoreV1Api:
+    """The Kubernetes API, as the kubeconfig or the pod has it; nothing is asked yet.
+
+    Raises:
+        CommandFailed: there is no configuration, or it cannot be used.
+    """
     from kubernetes import client, config  # noqa: PLC0415
     from yaml import YAMLError  # noqa: PLC0415
 

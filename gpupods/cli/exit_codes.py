@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 class ExitCode(enum.IntEnum):
-    """The exit codes of every subcommand."""
+    """The exit codes of every subcommand; `gpupods doctor` has meanings of its own for some."""
 
     OK = 0
     REFUSED = 1
@@ -29,7 +29,26 @@ MEANINGS: Mapping[ExitCode, str] = {
 }
 
 
+OF_THE_DOCTOR: Mapping[ExitCode, str] = {
+    ExitCode.OK: "all is well, warnings apart",
+    ExitCode.REFUSED: "a check has failed",
+    ExitCode.USAGE: "the command line is wrong, or there is nothing to examine",
+    ExitCode.INTERRUPTED: MEANINGS[ExitCode.INTERRUPTED],
+    ExitCode.BROKEN_PIPE: MEANINGS[ExitCode.BROKEN_PIPE],
+}
+"""Of `gpupods doctor`, which never ends for want of an answer: that is what it reports."""
+
+
 def exit_code_help() -> str:
     """The table of exit codes, for the end of a help text."""
-    lines = [f"  {int(code):>3}  {meaning}" for code, meaning in MEANINGS.items()]
+    return _table(MEANINGS)
+
+
+def doctor_exit_code_help() -> str:
+    """The same for `gpupods doctor`."""
+    return _table(OF_THE_DOCTOR)
+
+
+def _table(meanings: Mapping[ExitCode, str]) -> str:
+    lines = [f"  {int(code):>3}  {meaning}" for code, meaning in meanings.items()]
     return "\b\nExit codes:\n" + "\n".join(lines)

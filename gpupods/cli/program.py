@@ -32,6 +32,9 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
     "get": Subcommand(
         "gpupods.cli.get", "get", "Show the GPUs of a pod's node and the processes on them."
     ),
+    "doctor": Subcommand(
+        "gpupods.cli.doctor", "doctor", "Examine controller and nodes; say what to do if need be."
+    ),
     "simulate": Subcommand(
         "gpupods.cli.simulate", "simulate", "Run a whole GPU cluster in this process, to try it."
     ),

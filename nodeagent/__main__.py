@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 from gpupods.logs import configure_logs
 from gpupods.serving import run, until_signal
@@ -14,6 +15,11 @@ from nodeagent.containers.runtime import ContainerRuntime, NoRuntime
 from nodeagent.diagnosis.examine import Surroundings
 from nodeagent.diagnosis.pci import PciBus
 from nodeagent.gpus.driver import DriverProcess
+from nodeagent.health.monitor import HealthMonitor
+from nodeagent.health.policy_files import PolicyFiles
+from nodeagent.health.sources.kernel_log import KernelLog
+from nodeagent.health.sources.nvml_watch import NvmlWatch
+from nodeagent.health.state import StateFolder
 from nodeagent.processes.proc import ProcTable
 from nodeagent.settings import ENVIRONMENT_PREFIX, NodeAgentSettings
 
@@ -36,7 +42,8 @@ async def serve(settings: NodeAgentSettings) -> None:
     gpus = DriverProcess(settings.driver_limit)
     table = ProcTable()
     identifier = ProcessIdentifier(table, runtime, settings.identify)
-    agent = NodeAgent(settings, gpus, identifier, Surroundings(runtime, table, PciBus()))
+    surroundings = Surroundings(runtime, table, PciBus())
+    agent = NodeAgent(settings, gpus, identifier, surroundings, health_of(settings))
     signalled = asyncio.create_task(until_signal())
     await asyncio.sleep(0)  # a signal is heard from here on: who sees that it serves may end it
     try:
@@ -46,6 +53,34 @@ async def serve(settings: NodeAgentSettings) -> None:
         await agent.stop()
         await gpus.close()
         await runtime.close()
+
+
+def health_of(settings: NodeAgentSettings) -> HealthMonitor | None:
+    """What watches the GPUs' health, on the real driver and kernel log."""
+    if not settings.health:
+        return None
+    monitor = HealthMonitor(
+        policy=PolicyFiles(Path(settings.health_policy) if settings.health_policy else None),
+        folder=StateFolder(Path(settings.state_dir)) if settings.state_dir else None,
+    )
+    monitor.add_source(
+        NvmlWatch(
+            settings.health_interval,
+            settings.health_hang_limit,
+            expected=lambda: len(monitor.inventory.slots),
+        )
+    )
+    if settings.kernel_log:
+        monitor.add_source(
+            KernelLog(
+                Path(settings.kernel_log),
+                heard=lambda: monitor.kernel_log_mark,
+                note=monitor.note_kernel_log,
+                boot_id=lambda: monitor.boot_id,
+                any_facility=settings.kernel_log_any_writer,
+            )
+        )
+    return monitor
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from nodeagent.diagnosis.examine import Surroundings
 from nodeagent.diagnosis.service import NodeDiagnosis
 from nodeagent.gpus.sample import GpuSource
 from nodeagent.gpus.sharing import SharedSampler
+from nodeagent.health.monitor import HealthMonitor
 from nodeagent.service import NodeGpuPods
 from nodeagent.settings import NodeAgentSettings
 
@@ -35,11 +36,13 @@ class NodeAgent:
         gpus: GpuSource,
         identifier: Identifier,
         surroundings: Surroundings,
+        health: HealthMonitor | None = None,
     ) -> None:
         self._settings = settings
         self._gpus = gpus
         self._identifier = identifier
         self._surroundings = surroundings
+        self._health = health
         self._server: GrpcServer | None = None
 
     async def start(self) -> HostPort:
@@ -53,6 +56,8 @@ class NodeAgent:
         server = GrpcServer([SERVICE, DIAGNOSIS])
         self._register(server)
         listening = await server.start(self._settings.grpc_listen)
+        if self._health is not None:
+            await self._health.start()
         await server.set_serving(serving=True)
         self._server = server
         log.info("node agent serves", grpc=str(listening), node=self._settings.node_name)
@@ -66,6 +71,7 @@ class NodeAgent:
             sampler=sampler,
             identifier=self._identifier,
             request_limit_s=settings.request_limit,
+            health=self._health,
         )
         pb_grpc.add_GpuPodsServiceServicer_to_server(service, server.registry)
         diagnosis = NodeDiagnosis(
@@ -81,4 +87,6 @@ class NodeAgent:
         if self._server is not None:
             await self._server.stop(self._settings.stop_grace)
             self._server = None
+            if self._health is not None:
+                await self._health.stop()
             log.info("node agent stopped", node=self._settings.node_name)

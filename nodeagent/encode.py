@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from gpupods.identity import GpuUuid
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from nodeagent.gpus.sample import Gpu, GpuSample, Missing, MissingKind
+from nodeagent.health.verdict import Standing, Verdict
 from nodeagent.join import GpuRows, Row
 
 MIB = 1024 * 1024
 MICROSECONDS = 1_000_000
+NOT_JUDGED: Mapping[GpuUuid, Verdict] = {}
 
 
 def encode_answer(
@@ -20,6 +23,8 @@ def encode_answer(
     joined: Sequence[GpuRows],
     missing: Iterable[Missing],
     boot_to_wall_s: float,
+    *,
+    verdicts: Mapping[GpuUuid, Verdict] = NOT_JUDGED,
 ) -> pb.GetGpuPodsResponse:
     """The whole answer of a node.
 
@@ -29,13 +34,14 @@ def encode_answer(
         joined: one entry for each GPU.
         missing: what the answer lacks.
         boot_to_wall_s: what to add to a CLOCK_BOOTTIME to have seconds since the epoch.
+        verdicts: on the health of the GPUs, as far as they are judged.
     """
     response = pb.GetGpuPodsResponse(node_name=node_name)
     if sample.taken is not None:
         response.sample_time.CopyFrom(_timestamp(sample.taken.wall))
     for rows in joined:
         uuid = rows.gpu.uuid
-        response.GpuInfos[uuid].CopyFrom(_gpu_info(rows.gpu))
+        response.GpuInfos[uuid].CopyFrom(_gpu_info(rows.gpu, verdicts.get(uuid)))
         if rows.of_pods:
             response.GpuPods[uuid].pidPods.extend(
                 _pid_pods(row, boot_to_wall_s) for row in rows.of_pods
@@ -85,7 +91,7 @@ def _pid_pods(row: Row, boot_to_wall: float) -> pb.PidPods:
     )
 
 
-def _gpu_info(gpu: Gpu) -> pb.GpuInfo:
+def _gpu_info(gpu: Gpu, verdict: Verdict | None) -> pb.GpuInfo:
     return pb.GpuInfo(
         uuid=gpu.uuid,
         gpuName=gpu.name,
@@ -97,6 +103,32 @@ def _gpu_info(gpu: Gpu) -> pb.GpuInfo:
         memory_used=(gpu.memory_used_bytes or 0) // MIB,
         memory_known=gpu.memory_total_bytes is not None and gpu.memory_used_bytes is not None,
         mig_mode=pb.MigMode.ValueType(int(gpu.mig_mode)),
+        health=_health(verdict),
+        health_detail=None if verdict is None else _health_detail(verdict),
+    )
+
+
+def _health(verdict: Verdict | None) -> pb.GpuHealth.ValueType:
+    if verdict is None:
+        return pb.GPU_HEALTH_UNSPECIFIED
+    return pb.GPU_HEALTH_FIT if verdict.fit else pb.GPU_HEALTH_UNFIT
+
+
+def _health_detail(verdict: Verdict) -> pb.GpuHealthDetail | None:
+    if not verdict.reason:
+        return None
+    since, until = verdict.since_wall, verdict.until_wall
+    return pb.GpuHealthDetail(
+        reason=verdict.reason,
+        xid=verdict.xid or 0,
+        since=None if since is None else _timestamp(since),
+        action=verdict.action,
+        ends=verdict.ends,
+        source=verdict.source,
+        others=verdict.others,
+        recovering=verdict.standing is Standing.RECOVERING,
+        operator=verdict.who,
+        until=None if until is None else _timestamp(until),
     )
 
 

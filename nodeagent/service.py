@@ -17,6 +17,8 @@ from nodeagent.containers.identity import Identification, Identifier
 from nodeagent.encode import encode_answer
 from nodeagent.gpus.sample import GpuSample
 from nodeagent.gpus.sharing import SharedSampler
+from nodeagent.health.monitor import HealthMonitor
+from nodeagent.health.settle import settle
 from nodeagent.join import join
 from nodeagent.pod_map import parse_pod_map
 
@@ -33,6 +35,8 @@ class _Answered:
 
     sample: GpuSample
     identification: Identification
+    health: int
+    """The version of the verdicts in it."""
     worker_id: str
     response: pb.GetGpuPodsResponse
 
@@ -47,11 +51,13 @@ class NodeGpuPods(pb_grpc.GpuPodsServiceServicer):
         sampler: SharedSampler,
         identifier: Identifier,
         request_limit_s: float,
+        health: HealthMonitor | None = None,
     ) -> None:
         self._node_name = node_name
         self._sampler = sampler
         self._identifier = identifier
         self._request_limit_s = request_limit_s
+        self._health = health or HealthMonitor()
         self._last_map: tuple[str, Mapping[ContainerId, str] | None] = ("", None)
         self._last: _Answered | None = None
 
@@ -72,20 +78,31 @@ class NodeGpuPods(pb_grpc.GpuPodsServiceServicer):
         max_age_s = request.max_age_ms / 1000
         sample = await self._sampler.sample(max_age_s, limit_s * SAMPLING_SHARE)
         last = self._last
-        if last is not None and last.sample is sample and last.worker_id == request.worker_id:
+        if last is not None and self._holds(last, sample, request.worker_id):
             return last.response
         identification = await self._identify(sample, limit_s * (1 - SAMPLING_SHARE))
+        health, verdicts = self._health.version, self._health.verdicts
+        settled = settle(sample, verdicts)
         response = encode_answer(
             self._node_name,
-            sample,
-            join(sample, identification, pods),
-            (*sample.missing, *identification.missing),
+            settled,
+            join(settled, identification, pods),
+            (*settled.missing, *identification.missing),
             boot_to_wall_s(sample),
+            verdicts={verdict.uuid: verdict for verdict in verdicts},
         )
         if not identification.missing:
             # Those who share the sample share all of it: ten callers cost little more than one.
-            self._last = _Answered(sample, identification, request.worker_id, response)
+            self._last = _Answered(sample, identification, health, request.worker_id, response)
         return response
+
+    def _holds(self, last: _Answered, sample: GpuSample, worker_id: str) -> bool:
+        """Whether the last answer is this one, too."""
+        return (
+            last.sample is sample
+            and last.worker_id == worker_id
+            and last.health == self._health.version
+        )
 
     def _pods(self, worker_id: str) -> Mapping[ContainerId, str] | None:
         """The caller's map. The last one is kept parsed: it changes seldom and can be large."""

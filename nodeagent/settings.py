@@ -40,6 +40,37 @@ class NodeAgentSettings:
     driver_limit: float = setting(
         2.0, "Seconds a question to the GPU driver may take before its process is killed."
     )
+    health: bool = setting(
+        True,  # noqa: FBT003 - a flag
+        "Watch the GPUs' health, and tell it with every answer.",
+    )
+    health_interval: float = setting(
+        5.0, "Seconds from one reading of all GPUs' health to the next. XIDs are told at once."
+    )
+    health_hang_limit: float = setting(
+        10.0, "Seconds a reading of the GPUs' health may be late before the driver hangs."
+    )
+    health_policy: str = setting(
+        "",
+        "A TOML file with lines in the place of those of the built-in policy; read again when it "
+        "changes, so that it can be a ConfigMap's.",
+        metavar="PATH",
+    )
+    kernel_log: str = setting(
+        "/dev/kmsg",
+        "Where XIDs are read from besides the driver's events; empty: nowhere.",
+        metavar="PATH",
+    )
+    kernel_log_any_writer: bool = setting(
+        False,  # noqa: FBT003 - a flag
+        "Believe lines of the kernel log that processes wrote, too: to rehearse with "
+        "`echo ... >/dev/kmsg`.",
+    )
+    state_dir: str = setting(
+        "/var/lib/gpupods",
+        "Where indexes and health of the GPUs outlive the agent; empty: nowhere.",
+        metavar="PATH",
+    )
     request_limit: float = setting(
         5.0, "Seconds an answer may take when the caller sets no deadline."
     )
@@ -56,3 +87,5 @@ class NodeAgentSettings:
         check_positive("driver-limit", self.driver_limit)
         check_positive("request-limit", self.request_limit)
         check_positive("stop-grace", self.stop_grace)
+        check_positive("health-interval", self.health_interval, at_most=20.0)
+        check_positive("health-hang-limit", self.health_hang_limit)

@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -94,6 +95,7 @@ class Policy:
         return cause in self.lines
 
 
+@cache
 def built_in_policy() -> Policy:
     """The table that comes with the agent."""
     text = resources.files("nodeagent.health").joinpath("policy.toml").read_text()

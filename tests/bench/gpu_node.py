@@ -91,6 +91,7 @@ def _start_agent(
     log = supervisor.folder / "gpupods-nodeagent.log"
     flags = ["--grpc-listen=127.0.0.1:0", f"--node-name={NODE}", "--log-format=json"]
     flags.append(f"--runtime-socket={containerd.socket}")
+    flags.append(f"--state-dir={supervisor.folder / 'state'}")
     agent = supervisor.start(
         "gpupods-nodeagent",
         [AGENT, *flags],

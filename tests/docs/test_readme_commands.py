@@ -19,6 +19,7 @@ STAYING = {"gpupods-nodeagent": "node agent serves", "gpupods-controller": '"rea
 
 ANY_PORT = {
     "GPUPODS_NODEAGENT_GRPC_LISTEN": "127.0.0.1:0",
+    "GPUPODS_NODEAGENT_STATE_DIR": "",
     "GPUPODS_CONTROLLER_GRPC_LISTEN": "127.0.0.1:0",
     "GPUPODS_CONTROLLER_HTTP_LISTEN": "127.0.0.1:0",
 }

@@ -153,9 +153,11 @@ class Programs:
         return folder
 
     def agent(self, *flags: str, env: Mapping[str, str] | None = None) -> Agent:
-        """Start a node agent; returns when it serves."""
+        """Start a node agent; returns when it serves. It remembers nothing of another one."""
+        state = ("--state-dir", str(self.folder("state")))
         return Agent(
-            self._supervisor, self._start("gpupods-nodeagent", flags, "node agent serves", env)
+            self._supervisor,
+            self._start("gpupods-nodeagent", (*state, *flags), "node agent serves", env),
         )
 
     def controller(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
@@ -43,7 +44,9 @@ class FactReader:
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._identities: dict[int, Facts] = {}
+        self._identities: dict[int | None, Facts] = {}
+        """By the handle's address: a handle stands for one GPU throughout, an index may not."""
+        self._last_at: dict[int, Facts] = {}
         self.handles: dict[int, Any] = {}
         """Of the GPUs that were present when last read."""
 
@@ -54,30 +57,33 @@ class FactReader:
             DriverUnavailableError: the driver as a whole has gone.
         """
         self.handles.pop(index, None)
-        subject = self._identities.get(index, {}).get("uuid", f"gpu {index}")
+        subject = self._last_at.get(index, {}).get("uuid", f"gpu {index}")
         try:
             handle = self._ask(subject, pynvml.nvmlDeviceGetHandleByIndex, index)
             identity = self._identity(index, handle)
             facts = self._facts(identity["uuid"], handle)
         except _FailedError as failed:
-            known = self._identities.get(index) or _unknown(index)
-            return {**known, "presence": failed.presence.value, "detail": str(failed)}
+            known = self._last_at.get(index) or _unknown()
+            return {
+                **known,
+                "index": index,
+                "presence": failed.presence.value,
+                "detail": str(failed),
+            }
         self.handles[index] = handle
-        return {**identity, **facts, "presence": Presence.PRESENT.value}
+        return {**identity, **facts, "index": index, "presence": Presence.PRESENT.value}
 
     def _identity(self, index: int, handle: Any) -> Facts:
-        if index not in self._identities:
+        key = ctypes.cast(handle, ctypes.c_void_p).value
+        if key not in self._identities:
             subject = f"gpu {index}"
             uuid = self._ask(subject, pynvml.nvmlDeviceGetUUID, handle)
             pci = self._ask(subject, pynvml.nvmlDeviceGetPciInfo, handle)
             name = self._ask(subject, pynvml.nvmlDeviceGetName, handle)
-            self._identities[index] = {
-                "index": index,
-                "uuid": uuid,
-                "pci_address": str(pci.busId),
-                "name": name,
-            }
-        return self._identities[index]
+            address = str(pci.busId)
+            self._identities[key] = {"uuid": uuid, "pci_address": address, "name": name}
+        self._last_at[index] = self._identities[key]
+        return self._identities[key]
 
     def _facts(self, uuid: str, handle: Any) -> Facts:
         self._ask(uuid, pynvml.nvmlDeviceGetMemoryInfo, handle)
@@ -137,5 +143,5 @@ def _number(value: Any) -> int:
     return int(value.value.ullVal if value.valueType in wide else value.value.uiVal)
 
 
-def _unknown(index: int) -> Facts:
-    return {"index": index, "uuid": "", "pci_address": "", "name": ""}
+def _unknown() -> Facts:
+    return {"uuid": "", "pci_address": "", "name": ""}

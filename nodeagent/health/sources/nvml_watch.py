@@ -36,6 +36,7 @@ from nodeagent.health.observations import (
 NAME = "nvml"
 _MODULE = "nodeagent.health.sources.nvml_worker"
 _MOST_UNREAPED = 3
+_CLOSING_S = 2.0
 _DEATHS_THAT_TELL = 3
 """Children in a row that die without a reading, before that is the driver's doing."""
 
@@ -106,6 +107,13 @@ class NvmlWatch:
 
     async def watch(self, tell: Tell) -> None:
         """See `HealthSource.watch`."""
+        try:
+            await self._watch(tell)
+        finally:
+            if self._ending:
+                await asyncio.wait(self._ending, timeout=_CLOSING_S)
+
+    async def _watch(self, tell: Tell) -> None:
         while True:
             await self._room_for_a_child()
             try:
@@ -176,8 +184,7 @@ class NvmlWatch:
 
     async def _died(self, child: _Child, error: Exception, tell: Tell) -> None:
         """A child that ends after it has said why is no more news."""
-        child.kill()
-        code = await child.process.wait()
+        code = await child.exit_code()
         if code == 0:
             return
         self._deaths += 1
@@ -218,6 +225,15 @@ class _Child:
         if length > wire.LONGEST:
             raise msgspec.DecodeError(f"it announces {length} bytes")
         return _DECODER.decode(await self._told.readexactly(length))
+
+    async def exit_code(self) -> int:
+        """Of a child that has closed its pipe, and so is about to end."""
+        try:
+            async with asyncio.timeout(_CLOSING_S):
+                return await self.process.wait()
+        except TimeoutError:
+            self.kill()
+            return await self.process.wait()
 
     def kill(self) -> None:
         """End it. One that the kernel holds in a call of the driver ends when that returns."""

@@ -89,6 +89,21 @@ def test_there_is_nothing_to_build_with(part: str, podman: Podman) -> None:
     assert podman.output(building.image(part), "-c", wanted, entrypoint="python") == "[]\n"
 
 
+IMPORT_ALL: Final = """
+import importlib, pkgutil
+for package in %r:
+    for found in pkgutil.walk_packages(importlib.import_module(package).__path__, package + "."):
+        importlib.import_module(found.name)
+print("all there")
+"""
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_module_finds_what_it_imports(part: str, podman: Podman) -> None:
+    script = IMPORT_ALL % ([part, "gpupods"],)
+    assert podman.output(building.image(part), "-c", script, entrypoint="python") == "all there\n"
+
+
 def test_the_agent_s_image_has_no_kubernetes_client(podman: Podman) -> None:
     script = "import importlib.util as u; print(u.find_spec('kubernetes'), u.find_spec('aiohttp'))"
     found = podman.output(building.image("nodeagent"), "-c", script, entrypoint="python")

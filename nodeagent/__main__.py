@@ -73,7 +73,7 @@ def health_of(settings: NodeAgentSettings) -> HealthMonitor | None:
     if settings.kernel_log:
         monitor.add_source(
             KernelLog(
-                Path(settings.kernel_log),
+                settings.kernel_log,
                 heard=lambda: monitor.kernel_log_mark,
                 note=monitor.note_kernel_log,
                 boot_id=lambda: monitor.boot_id,

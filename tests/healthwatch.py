@@ -38,7 +38,7 @@ class Watching:
     def verdicts(self) -> tuple[Verdict, ...]:
         return self.monitor.verdicts
 
-    async def until(self, right: Callable[[tuple[Verdict, ...]], bool]) -> tuple[Verdict, ...]:
+    async def until(self, right: Callable[[tuple[Verdict, ...]], object]) -> tuple[Verdict, ...]:
         """Wait until the verdicts are so."""
         return await until_verdicts(self.monitor, right)
 
@@ -51,7 +51,7 @@ class Watching:
 
 
 async def until_verdicts(
-    monitor: HealthMonitor, right: Callable[[tuple[Verdict, ...]], bool]
+    monitor: HealthMonitor, right: Callable[[tuple[Verdict, ...]], object]
 ) -> tuple[Verdict, ...]:
     try:
         async with asyncio.timeout(AMPLE_S):

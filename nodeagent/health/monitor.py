@@ -279,7 +279,7 @@ class HealthMonitor:
             return
         loaded = await asyncio.to_thread(self._folder.load)
         if loaded.problem:
-            self._problem("state", loaded.problem)
+            self._problem("memory" if loaded.forgotten else "state", loaded.problem)
             log.warning("health.state", problem=loaded.problem)
         if loaded.memory is not None:
             self._memory = self._written = loaded.memory

@@ -29,6 +29,8 @@ class Loaded:
 
     memory: Memory | None
     problem: str = ""
+    forgotten: bool = False
+    """There was something to remember, and it is lost: that stays true."""
 
 
 class StateFolder:
@@ -80,9 +82,9 @@ class StateFolder:
         except OSError as error:
             return Loaded(None, f"{self._file} cannot be read: {error.strerror}")
         except NotReadableError as error:
-            return Loaded(None, self._put_aside("unreadable", error))
+            return Loaded(None, self._put_aside("unreadable", error), forgotten=True)
         except FutureVersionError as error:
-            return Loaded(None, self._put_aside("of-a-newer-agent", error))
+            return Loaded(None, self._put_aside("of-a-newer-agent", error), forgotten=True)
 
     def _take(self) -> None:
         self._directory.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,6 @@ import asyncio
 import errno
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 from gpupods.identity import GpuUuid
 from nodeagent.health.memory import LogMark
@@ -24,7 +23,6 @@ _RECORD_SIZE = 8192
 """The kernel refuses a read that is shorter than a record."""
 _AT_A_TIME = 500
 """Records, before others of the event loop have their turn."""
-_AGAIN_S = 30.0
 
 
 class KernelLog:
@@ -34,23 +32,27 @@ class KernelLog:
         path: /dev/kmsg, or what stands for it.
         heard: Up to which record of this boot everything is known already.
         note: Called with the sequence number of each XID's record, after it was told.
+        boot_id: Of the boot that the log is of.
         any_facility: Believe lines that processes wrote.
+        again_s: After so long it is tried again, where it cannot be read.
     """
 
     def __init__(
         self,
-        path: Path,
+        path: str | os.PathLike[str],
         heard: Callable[[], LogMark],
         note: Callable[[int], None],
         boot_id: Callable[[], str],
         *,
         any_facility: bool = False,
+        again_s: float = 30.0,
     ) -> None:
         self._path = path
         self._heard = heard
         self._note = note
         self._boot_id = boot_id
         self._any_facility = any_facility
+        self._again_s = again_s
 
     async def watch(self, tell: Tell) -> None:
         """See `HealthSource.watch`."""
@@ -63,7 +65,7 @@ class KernelLog:
                 if problem != told:
                     tell(SourceTrouble(NAME, problem))
                     told = problem
-                await asyncio.sleep(_AGAIN_S)
+                await asyncio.sleep(self._again_s)
                 continue
             if told:
                 tell(SourceTrouble(NAME, ""))
@@ -73,7 +75,7 @@ class KernelLog:
             except OSError as error:
                 told = self._cannot(error)
                 tell(SourceTrouble(NAME, told))
-                await asyncio.sleep(_AGAIN_S)
+                await asyncio.sleep(self._again_s)
             finally:
                 os.close(file)
 
@@ -126,7 +128,7 @@ class KernelLog:
 
     def _cannot(self, error: OSError) -> str:
         return (
-            f"{self._path} cannot be read ({error.strerror}): XIDs from before the agent's start, "
-            "and those of cards that send no events, go unseen; run the agent with CAP_SYSLOG and "
-            "mount /dev/kmsg, or set --kernel-log to nothing"
+            f"{os.fspath(self._path)} cannot be read ({error.strerror}): XIDs from before the "
+            "agent's start, and those of cards that send no events, go unseen; run the agent with "
+            "CAP_SYSLOG and mount /dev/kmsg, or set --kernel-log to nothing"
         )

@@ -29,14 +29,25 @@ class XidEvent:
 class Events:
     """The event set of those GPUs that send events; those that do not are none the worse for it.
 
+    Args:
+        progress: Where each call is noted before it is made.
+        uuid_of: The UUID of an event's device, empty if it is no GPU that is known.
+        sleep: Waits for so many seconds.
+
     Attributes:
         problem: Why events may be missed now; empty: they are not.
         shaken: The last wait told that a GPU has gone, or failed for the first time: read the
             GPUs now.
     """
 
-    def __init__(self, progress: Progress, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self,
+        progress: Progress,
+        uuid_of: Callable[[Any], str],
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._progress = progress
+        self._uuid_of = uuid_of
         self._sleep = sleep
         self._set: Any = None
         self._registered: frozenset[int] | None = None
@@ -78,7 +89,7 @@ class Events:
         self._recovered()
         if not event.eventType & _XID:
             return None
-        return XidEvent(self._uuid(event.device), int(event.eventData))
+        return XidEvent(self._uuid_of(event.device), int(event.eventData))
 
     def close(self) -> None:
         """Have no more events."""
@@ -119,13 +130,6 @@ class Events:
         self._failed("nvmlEventSetWait_v2", error)
         self._sleep(min(self._pause_s, seconds))
         self._pause_s *= 2
-
-    def _uuid(self, device: Any) -> str:
-        self._progress.note("nvmlDeviceGetUUID")
-        try:
-            return str(pynvml.nvmlDeviceGetUUID(device))
-        except pynvml.NVMLError:
-            return ""
 
     def _recovered(self) -> None:
         if self._registered is not None:

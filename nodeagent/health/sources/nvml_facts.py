@@ -73,8 +73,12 @@ class FactReader:
         self.handles[index] = handle
         return {**identity, **facts, "index": index, "presence": Presence.PRESENT.value}
 
+    def uuid_of(self, handle: Any) -> str:
+        """Of a GPU that was read before, be it lost by now; empty if it was not."""
+        return str(self._identities.get(_address(handle), _unknown())["uuid"])
+
     def _identity(self, index: int, handle: Any) -> Facts:
-        key = ctypes.cast(handle, ctypes.c_void_p).value
+        key = _address(handle)
         if key not in self._identities:
             subject = f"gpu {index}"
             uuid = self._ask(subject, pynvml.nvmlDeviceGetUUID, handle)
@@ -141,6 +145,10 @@ def _presence(code: int) -> Presence:
 def _number(value: Any) -> int:
     wide = (pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG, pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG_LONG)
     return int(value.value.ullVal if value.valueType in wide else value.value.uiVal)
+
+
+def _address(handle: Any) -> int | None:
+    return ctypes.cast(handle, ctypes.c_void_p).value
 
 
 def _unknown() -> Facts:

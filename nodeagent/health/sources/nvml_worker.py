@@ -64,7 +64,7 @@ class Watch:
         ask_driver(pynvml.nvmlInit)
         self._initialised_at = time.monotonic()
         self._facts = FactReader(self._progress)
-        self._events = Events(self._progress)
+        self._events = Events(self._progress, self._facts.uuid_of)
 
     def _until_it_must_be_initialised_again(self) -> None:
         due = time.monotonic()

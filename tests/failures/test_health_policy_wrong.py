@@ -1,0 +1,68 @@
+"""The operator's policy is wrong: refused with its line's number, and the one in force stays."""
+
+from pathlib import Path
+
+from nodeagent.health.causes import FaultClass, xid_cause
+from nodeagent.health.policy import built_in_policy
+from nodeagent.health.policy_files import PolicyFiles
+
+IGNORED = "[xid]\n79 = { class = 'ignored' }\n"
+
+
+def class_of_79(files: PolicyFiles) -> FaultClass:
+    return files.policy.rule(xid_cause(79)).fault_class
+
+
+def swapped_in(mount: Path, text: str, number: int) -> None:
+    """As the kubelet changes a ConfigMap's mount: a new folder, and a link put in place of one."""
+    folder = mount / f"..version-{number}"
+    folder.mkdir()
+    (folder / "policy.toml").write_text(text)
+    (mount / "..new").symlink_to(folder.name)
+    (mount / "..new").rename(mount / "..data")
+    if not (mount / "policy.toml").is_symlink():
+        (mount / "policy.toml").symlink_to("..data/policy.toml")
+
+
+def test_it_is_refused_with_its_line_and_the_old_one_stays(tmp_path: Path) -> None:
+    swapped_in(tmp_path, IGNORED, 1)
+    files = PolicyFiles(tmp_path / "policy.toml")
+    assert files.refresh()
+    assert (class_of_79(files), files.problem) == (FaultClass.IGNORED, "")
+    swapped_in(tmp_path, "[xid]\n\n79 = { class = 'until-friday' }\n", 2)
+    assert files.refresh()
+    assert f"{tmp_path}/policy.toml, line 3: 'until-friday' is no class" in files.problem
+    assert files.problem.endswith("the policy that was in force stays")
+    assert class_of_79(files) is FaultClass.IGNORED
+    assert not files.refresh(), "told once"
+
+
+def test_when_it_is_right_again_it_is_in_force(tmp_path: Path) -> None:
+    swapped_in(tmp_path, "[xid]\n79 = 3\n", 1)
+    files = PolicyFiles(tmp_path / "policy.toml")
+    assert files.refresh()
+    assert files.policy == built_in_policy()
+    swapped_in(tmp_path, IGNORED, 2)
+    assert files.refresh()
+    assert (class_of_79(files), files.problem) == (FaultClass.IGNORED, "")
+
+
+def test_one_that_is_taken_away_leaves_the_built_in_one(tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text(IGNORED)
+    files = PolicyFiles(file)
+    files.refresh()
+    file.unlink()
+    assert files.refresh()
+    assert (files.policy, files.problem) == (built_in_policy(), "")
+
+
+def test_one_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    files = PolicyFiles(tmp_path)
+    assert files.refresh()
+    assert "cannot be read" in files.problem
+    assert files.policy == built_in_policy()
+    (tmp_path / "latin").write_bytes(b"# \xff\n")
+    files = PolicyFiles(tmp_path / "latin")
+    assert files.refresh()
+    assert "cannot be read" in files.problem

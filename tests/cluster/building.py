@@ -18,6 +18,7 @@ from tests.realparts import gobuild
 
 PARTS: Final = ("controller", "nodeagent")
 BASE: Final = "localhost/base"
+_REPOSITORY: Final = "localhost/gpupods-cluster"
 _ROOT: Final = Path(__file__).parents[2]
 _SOURCES: Final = (
     "docker",
@@ -68,8 +69,13 @@ def archives(parts: Builder) -> dict[str, Path]:
 
 def _build(parts: Builder, into: dict[str, Path]) -> None:
     print("building the images", file=sys.stderr, flush=True)
-    options = "--isolation chroot --layers"
-    environment = {"BUILDER": "buildah", "BASE_IMAGE": BASE, "BUILD_OPTIONS": options}
+    # Under a name of its own: somebody may be building the same images for himself.
+    environment = {
+        "BUILDER": "buildah",
+        "BASE_IMAGE": BASE,
+        "BUILD_OPTIONS": "--isolation chroot",
+        "REPOSITORY": _REPOSITORY,
+    }
     _run(["docker/localbase.sh"], {})
     _run(["docker/build.sh", *PARTS], environment)
     for part, archive in into.items():
@@ -79,7 +85,8 @@ def _build(parts: Builder, into: dict[str, Path]) -> None:
         unfinished = archive.with_suffix(".unfinished")
         unfinished.unlink(missing_ok=True)
         target = f"docker-archive:{unfinished}:{image(part)}"
-        _run([parts.buildah, "push", "--quiet", image(part), target], {})
+        built = f"{_REPOSITORY}/gpupods-{part}:{version()}"
+        _run([parts.buildah, "push", "--quiet", built, target], {})
         unfinished.rename(archive)
 
 

@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -23,6 +24,7 @@ from tests.cluster.credentials import ADMIN, Credentials
 from tests.cluster.machine import Machine
 from tests.cluster.network import Network
 from tests.cluster.node import Node, NodeKind
+from tests.cluster.runtime import Containerd
 from tests.fakedriver.scenario import GIB, Gpu, Scenario
 from tests.realparts import cgroups, remains
 from tests.realparts.processes import PartFailedError, Supervisor
@@ -37,19 +39,38 @@ _CONTROL_PLANE: Final = "control-plane"
 _KUBECTL_TIMEOUT_S: Final = 180.0
 
 
-def default_nodes() -> tuple[NodeKind, ...]:
-    """Two GPU nodes with two GPUs each, and one without."""
+def default_nodes(parts: ClusterParts) -> tuple[NodeKind, ...]:
+    """Two GPU nodes with two GPUs each, and one without.
+
+    Between them they have what nodes differ in: containerd 1 and 2, runc and crun. Debian 12's
+    crun is too old for containerd 2, whose containers are of a later OCI version.
+    """
+    old = Containerd.of_debian(parts.base)
+    crun = replace(old, oci_runtime=parts.crun)
     first = Scenario((Gpu.number(0, memory_used=20 * GIB, utilization=71), Gpu.number(1)))
     second = Scenario((Gpu.number(2, utilization=8), Gpu.number(3, mig=None, name="NVIDIA L4")))
-    return NodeKind("gpu-1", first), NodeKind("gpu-2", second), NodeKind("cpu-1")
+    return (
+        NodeKind("gpu-1", crun, first),
+        NodeKind("gpu-2", parts.containerd_2, second),
+        NodeKind("cpu-1", old),
+    )
 
 
 class Cluster:
-    """A running cluster. The last of its nodes carries this host's requests to Services."""
+    """A running cluster, whose nodes have the images of `archives` from the start.
 
-    def __init__(self, parts: ClusterParts, kinds: tuple[NodeKind, ...] | None = None) -> None:
+    The last of its nodes carries this host's requests to Services.
+    """
+
+    def __init__(
+        self,
+        parts: ClusterParts,
+        archives: Iterable[Path] = (),
+        kinds: tuple[NodeKind, ...] | None = None,
+    ) -> None:
         self.parts = parts
-        self._kinds = kinds or default_nodes()
+        self._archives = tuple(archives)
+        self._kinds = kinds or default_nodes(parts)
         self._supervisor = Supervisor()
         self.folder = self._supervisor.folder
         # All of the cluster's processes are in it and those under it.
@@ -152,14 +173,11 @@ class Cluster:
                 self.network.route(machine, addresses)
         self.network.route_services(plans[self._kinds[-1].name])
         archive = images.small_images(self.parts.base.busybox, self.busybox_archive)
-        self._on_all(lambda node: _start_containerd(node, archive))
+        for node in self.nodes.values():
+            node.fill_images([archive, *self._archives])
+        self._on_all(Node.start_containerd)
 
     def _on_all(self, do: Callable[[Node], Any], nodes: Iterable[Node] | None = None) -> None:
         chosen = list(self.nodes.values() if nodes is None else nodes)
         with ThreadPoolExecutor(len(chosen)) as pool:
             list(pool.map(do, chosen))
-
-
-def _start_containerd(node: Node, archive: Path) -> None:
-    node.start_containerd()
-    node.load_image(archive)

@@ -6,22 +6,22 @@ A GPU node has a fake NVIDIA driver, which pods find at `DRIVER_FOLDER`.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import urllib3
 
-from tests.cluster import runtime
+from tests.cluster import imagestore, runtime
 from tests.cluster.credentials import PROXY, Credentials, node_user
 from tests.fakedriver.driver import FakeDriver
 from tests.realparts.kubeapi import ApiError, KubeApi, node_path
 from tests.realparts.processes import PartFailedError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from tests.cluster.addresses import AddressPlan, NodeAddresses
     from tests.cluster.machine import Machine
     from tests.cluster.parts import ClusterParts
@@ -33,21 +33,18 @@ DRIVER_FOLDER: Final = "/run/fake-nvidia"
 STATIC_PODS: Final = "/etc/kubernetes/manifests"
 _KUBELET_CONFIG: Final = "/etc/kubernetes/kubelet.json"
 _PROXY_HEALTH: Final = 10256
-_CTR_TIMEOUT_S: Final = 300.0
 
 
 @dataclass(frozen=True)
 class NodeKind:
     """What is chosen for one node.
 
-    `containerd` is a folder with containerd's programs, None for Debian's; `oci_runtime` is the
-    path of runc or of one like it. A node with a `scenario` is a GPU node.
+    A node with a `scenario` is a GPU node.
     """
 
     name: str
+    containerd: runtime.Containerd
     scenario: Scenario | None = None
-    containerd: Path | None = None
-    oci_runtime: Path | None = None
 
 
 class Node:
@@ -84,18 +81,23 @@ class Node:
 
     # containerd
 
+    def fill_images(self, archives: Sequence[Path]) -> None:
+        """Have the images of docker archives on this node, before containerd is first started."""
+        root = self.machine.path("/var/lib/containerd")
+        imagestore.fill(root, self._kind.containerd, archives)
+
     def start_containerd(self) -> None:
         """Start it and wait until it answers."""
-        folder = self._kind.containerd
-        binaries = folder or self._parts.base.containerd.parent
-        self._write_runtime_files()
-        shim = folder or self._parts.base.containerd_shim.parent
+        containerd = self._kind.containerd
+        config = self.machine.path(runtime.CONFIG)
+        config.write_text(containerd.config(cni=self._parts.cni))
+        conflist = self.machine.path(runtime.CNI_CONFIGS) / "10-pods.conflist"
+        conflist.write_text(runtime.cni_config(self._addresses.pods))
         self._children["containerd"] = self.machine.start(
             "containerd",
-            [binaries / "containerd", "--config", runtime.CONFIG],
-            ready=self._containerd_answers,
-            # It looks for its shim there, and the CNI plugins for iptables.
-            env={"PATH": os.pathsep.join([str(shim), os.environ["PATH"]])},
+            [containerd.program, "--config", runtime.CONFIG],
+            ready=lambda: containerd.answers(self._socket),
+            env=containerd.environment(),
         )
 
     def stop_containerd(self) -> None:
@@ -103,40 +105,16 @@ class Node:
         self._stop("containerd")
 
     def load_image(self, archive: Path) -> None:
-        """Have the images of a docker archive on this node."""
+        """Have the images of a docker archive on this node, while containerd runs."""
         self.ctr("images", "import", str(archive))
 
     def ctr(self, *words: str) -> str:
         """What `ctr` prints of Kubernetes' containers. Raises PartFailedError."""
-        program = self._kind.containerd / "ctr" if self._kind.containerd else self._parts.base.ctr
-        socket = self.machine.path(runtime.SOCKET)
-        done = subprocess.run(
-            [program, f"--address={socket}", "--namespace=k8s.io", *words],
-            capture_output=True,
-            text=True,
-            timeout=_CTR_TIMEOUT_S,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise PartFailedError(
-                f"ctr {' '.join(words)} on {self.name} failed: {done.stderr.strip()}"
-            )
-        return done.stdout
+        return self._kind.containerd.ctr(self._socket, *words)
 
-    def _containerd_answers(self) -> bool:
-        try:
-            self.ctr("version")
-        except PartFailedError:
-            return False
-        return True
-
-    def _write_runtime_files(self) -> None:
-        write = runtime.containerd_2 if self._kind.containerd else runtime.containerd_1
-        oci_runtime = self._kind.oci_runtime or self._parts.base.runc
-        text = write(cni=self._parts.cni, oci_runtime=oci_runtime)
-        self.machine.path(runtime.CONFIG).write_text(text)
-        conflist = self.machine.path(runtime.CNI_CONFIGS) / "10-pods.conflist"
-        conflist.write_text(runtime.cni(self._addresses.pods))
+    @property
+    def _socket(self) -> Path:
+        return self.machine.path(runtime.SOCKET)
 
     # kubelet and kube-proxy
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Final
 
+from tests.cluster.runtime import Containerd
 from tests.realparts import debian, gobuild
 from tests.realparts.parts import Parts, kubernetes_program
 from tests.realparts.parts import ensure as ensure_base
@@ -30,12 +32,18 @@ _KUBERNETES = {
     "kube_proxy": kubernetes_program("kube-proxy"),
 }
 
+_CONTAINERD_2: Final = "github.com/containerd/containerd/v2"
+
 
 @dataclass(frozen=True)
 class ClusterParts:
-    """The path of each program, all of them present; `cni` is the plugins' folder."""
+    """The path of each program, all of them present; `cni` is the plugins' folder.
+
+    `containerd_2` uses runc.
+    """
 
     base: Parts
+    containerd_2: Containerd
     kubelet: Path
     controller_manager: Path
     scheduler: Path
@@ -54,13 +62,37 @@ def ensure() -> ClusterParts:
     found = debian.ensure(_DEBIAN)
     found |= {name: gobuild.ensure(program) for name, program in _KUBERNETES.items()}
     found["cni"] = found["cni"].parent
-    return ClusterParts(base=ensure_base(), **found)
+    base = ensure_base()
+    return ClusterParts(base=base, containerd_2=_containerd_2(base), **found)
+
+
+def _containerd_2(base: Parts) -> Containerd:
+    """The containerd 2 that `go/containerd` pins, each program under the name it goes by."""
+    built = {
+        name: gobuild.ensure(
+            gobuild.Program(
+                folder="containerd",
+                package=f"{_CONTAINERD_2}/cmd/{name}",
+                version_of=_CONTAINERD_2,
+                set_variables=(f"{_CONTAINERD_2}/version.Version={{version}}",),
+            )
+        )
+        for name in ("containerd", "containerd-shim-runc-v2", "ctr")
+    }
+    folder = built["containerd"].with_suffix(".programs")
+    folder.mkdir(exist_ok=True)
+    for name, program in built.items():
+        if not (folder / name).exists():
+            (folder / name).symlink_to(program)
+    program, shim, ctr = (folder / name for name in built)
+    return Containerd(program, ctr, shim, base.runc, major=2)
 
 
 def main() -> None:
     parts = ensure()
+    print(f"{'containerd_2':<18}  {parts.containerd_2.program}")
     for field in fields(parts):
-        if field.name != "base":
+        if field.name not in ("base", "containerd_2"):
             print(f"{field.name:<18}  {getattr(parts, field.name)}")
 
 

@@ -24,7 +24,7 @@ AGENT: Final = "gpupods-nodeagent"
 GRPC_PORT: Final = 50050
 HTTP_PORT: Final = 8080
 _MANIFESTS: Final = Path(__file__).parents[2] / "manifests"
-_ROLLED_OUT_IN: Final = "--timeout=180s"
+_ROLLED_OUT_IN: Final = "--timeout=150s"
 
 
 class Product:

@@ -68,6 +68,16 @@ def test_three_nodes_are_ready_and_two_of_them_have_gpus(cluster: Cluster) -> No
         assert line.split()[-1] == "v1.37.2"
 
 
+def test_nodes_have_different_runtimes(cluster: Cluster) -> None:
+    nodes = cluster.api.get("/api/v1/nodes")["items"]
+    versions = {
+        one["metadata"]["name"]: one["status"]["nodeInfo"]["containerRuntimeVersion"]
+        for one in nodes
+    }
+    assert versions["gpu-1"].startswith("containerd://1.")
+    assert versions["gpu-2"].startswith("containerd://2.")
+
+
 def test_a_pod_runs_on_each_node_and_this_host_reaches_it(
     cluster: Cluster, servers: list[Json]
 ) -> None:

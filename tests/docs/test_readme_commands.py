@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from gpupods.cli.doctor import doctor
 from gpupods.cli.get import get
 from gpupods.cli.simulate import simulate
 from tests.docs.pages import ROOT, Block, Page, page, pages
@@ -115,7 +116,7 @@ def synopses() -> list[object]:
 @pytest.mark.parametrize("line", synopses())
 def test_a_command_of_a_synopsis_is_understood(line: str) -> None:
     _, name, *arguments = shlex.split(line)
-    command = {"get": get, "simulate": simulate}[name]
+    command = {"get": get, "doctor": doctor, "simulate": simulate}[name]
     command.make_context(name, arguments, resilient_parsing=False)
 
 

@@ -7,14 +7,18 @@ import errno
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from gpupods.addresses import HostPort
 from gpupods.identity import NodeName
 from nodeagent.agent import NodeAgent
 from nodeagent.containers.identify import IdentifyMode, ProcessIdentifier
 from nodeagent.diagnosis.examine import Surroundings
+from nodeagent.health.monitor import HealthMonitor
+from nodeagent.health.policy_files import PolicyFiles
 from nodeagent.settings import NodeAgentSettings
 from simulator.gpus import SimulatedGpus
+from simulator.health import SimulatedHealth, node_clock
 from simulator.model import Cluster, SimNode
 from simulator.pci import SimulatedPciBus
 from simulator.processes import SimulatedProcessTable
@@ -33,6 +37,8 @@ class AgentOfNode:
     gpus: SimulatedGpus
     table: SimulatedProcessTable
     runtime: SimulatedRuntime
+    health: HealthMonitor
+    """It outlives the agent, as the state on a node's disk does."""
     agent: NodeAgent | None = None
 
     def surroundings(self, clock: Callable[[], float]) -> Surroundings:
@@ -51,6 +57,7 @@ class Agents:
         cluster: Cluster,
         clock: Callable[[], float],
         mode: IdentifyMode = IdentifyMode.AUTO,
+        health_policy: Path | None = None,
     ) -> None:
         self.port = 0
         self._mode = mode
@@ -61,9 +68,14 @@ class Agents:
                 SimulatedGpus(node, clock),
                 SimulatedProcessTable(node),
                 SimulatedRuntime(node),
+                self._health(node, health_policy),
             )
             for node in cluster.nodes.values()
         }
+
+    def _health(self, node: SimNode, policy: Path | None) -> HealthMonitor:
+        now = node_clock(node, self._clock)
+        return HealthMonitor([SimulatedHealth(node)], PolicyFiles(policy), now=now)
 
     async def start(self, port: int) -> None:
         """Start them all at ``port``, or at another one if that is in use somewhere.
@@ -85,7 +97,8 @@ class Agents:
             stop_grace=STOP_GRACE_S,
         )
         identifier = ProcessIdentifier(each.table, each.runtime, self._mode)
-        agent = NodeAgent(settings, each.gpus, identifier, each.surroundings(self._clock))
+        surroundings = each.surroundings(self._clock)
+        agent = NodeAgent(settings, each.gpus, identifier, surroundings, each.health)
         await agent.start()
         each.agent = agent
 

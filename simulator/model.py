@@ -177,6 +177,21 @@ class SimGpu:
     mig_devices: list[MigDevice] = field(default_factory=list)
     lost: bool = False
     """Fallen off the bus."""
+    recovery_action: int = 0
+    """What the driver asks for, as NVML counts; 0 is nothing."""
+    remap_failure: bool = False
+    remap_pending: bool = False
+    uncorrectable_errors: int = 0
+    resets: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SimXid:
+    """An XID in a node's kernel log."""
+
+    at: WallSeconds
+    pci_address: str
+    xid: int
 
 
 @dataclass
@@ -211,6 +226,15 @@ class SimNode:
     """How far its wall clock is ahead of everybody else's."""
     host_pids: bool = True
     """Whether its agent runs in the node's own pid namespace."""
+    kernel_log: list[SimXid] = field(default_factory=list)
+    """The XIDs of this boot."""
+    watchers: list[Callable[[], None]] = field(default_factory=list, repr=False)
+    """Called by whoever changes what a watch of GPUs' health would notice."""
+
+    def disturb(self) -> None:
+        """Let whoever watches the GPUs' health look."""
+        for watcher in tuple(self.watchers):
+            watcher()
 
     def gpu(self, uuid: GpuUuid) -> SimGpu:
         """The GPU with this UUID.

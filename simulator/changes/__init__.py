@@ -18,6 +18,15 @@ from simulator.changes.faults import (
     set_runtime_fault,
     stick_shim,
 )
+from simulator.changes.health import (
+    ask_for_recovery,
+    fail_row_remap,
+    raise_uncorrectable_errors,
+    recover,
+    replace_board,
+    report_xid,
+    reset_gpu,
+)
 from simulator.changes.nodes import add_gpu, add_node, change_addresses, remove_node, split_gpu
 from simulator.changes.pods import delete_pod, start_pod
 from simulator.changes.processes import (
@@ -31,11 +40,18 @@ __all__ = [
     "add_ephemeral_container",
     "add_gpu",
     "add_node",
+    "ask_for_recovery",
     "change_addresses",
     "delete_pod",
     "exit_container",
+    "fail_row_remap",
     "kill_process",
+    "raise_uncorrectable_errors",
+    "recover",
     "remove_node",
+    "replace_board",
+    "report_xid",
+    "reset_gpu",
     "restart_container",
     "reuse_pid",
     "set_clock_ahead",

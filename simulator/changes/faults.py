@@ -8,6 +8,7 @@ from simulator.model import DriverFault, RuntimeFault, SimContainer, SimNode
 def set_driver_fault(node: SimNode, fault: DriverFault) -> None:
     """Let the driver of ``node`` fail in this way, or be well again with NONE."""
     node.driver_fault = fault
+    node.disturb()
 
 
 def set_runtime_fault(node: SimNode, fault: RuntimeFault) -> None:
@@ -18,6 +19,7 @@ def set_runtime_fault(node: SimNode, fault: RuntimeFault) -> None:
 def set_gpu_lost(node: SimNode, gpu: int, *, lost: bool = True) -> None:
     """Let the GPU of index ``gpu`` fall off the bus, or come back."""
     node.gpus[gpu].lost = lost
+    node.disturb()
 
 
 def set_clock_ahead(node: SimNode, seconds: float) -> None:

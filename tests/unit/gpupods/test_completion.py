@@ -43,7 +43,7 @@ def test_scripts_ask_the_command(shell: str) -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("gpupods ", ["get", "simulate", "completion"]),
+        ("gpupods ", ["get", "doctor", "simulate", "completion"]),
         ("gpupods get x --out", ["--output"]),
         ("gpupods get x -o ", ["table", "wide", "json", "yaml"]),
     ],

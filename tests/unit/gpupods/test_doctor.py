@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -160,6 +162,20 @@ def test_the_agent_here_is_meant_where_none_is_named(doctor: Doctor, capsys: Out
     assert doctor("--agent", "--timeout", "2s", "-o", "json") in (0, 1)
     first = json.loads(capsys.readouterr().out)["checks"][0]
     assert (first["part"], first["address"]) == ("node", "127.0.0.1:50051")
+
+
+def test_it_runs_in_the_image_of_the_node_agent(service: Diagnosed) -> None:
+    """Which has neither a Kubernetes client nor an HTTP library."""
+    program = (
+        "import sys\n"
+        "sys.modules.update(dict.fromkeys(('kubernetes', 'aiohttp')))\n"
+        "from gpupods.cli.__main__ import main\n"
+        "main()"
+    )
+    words = [sys.executable, "-c", program, "doctor", "--agent", service.target]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1 node is well: gpu-1" in done.stdout
 
 
 @pytest.mark.parametrize(

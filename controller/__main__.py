@@ -10,6 +10,7 @@ from controller.settings import ENVIRONMENT_PREFIX, ControllerSettings
 from gpupods.logs import configure_logs
 from gpupods.serving import run, until_signal
 from gpupods.settings import fail_startup, read_settings
+from gpupods.standard_streams import open_closed_streams
 
 PROGRAM = "gpupods-controller"
 ABOUT = """Answers for a whole Kubernetes cluster which pod's process is on which GPU.
@@ -38,6 +39,7 @@ async def serve(settings: ControllerSettings, access: KubeAccess) -> None:
 
 def main() -> None:
     """The console script."""
+    open_closed_streams()
     settings = read_settings(
         ControllerSettings, program=PROGRAM, about=ABOUT, environment_prefix=ENVIRONMENT_PREFIX
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from gpupods.logs import configure_logs
 from gpupods.serving import run, until_signal
 from gpupods.settings import fail_startup, read_settings
+from gpupods.standard_streams import open_closed_streams
 from nodeagent.agent import NodeAgent
 from nodeagent.containers.containerd import Containerd
 from nodeagent.containers.identify import ProcessIdentifier
@@ -85,6 +86,7 @@ def health_of(settings: NodeAgentSettings) -> HealthMonitor | None:
 
 def main() -> None:
     """The console script."""
+    open_closed_streams()
     settings = read_settings(
         NodeAgentSettings, program=PROGRAM, about=ABOUT, environment_prefix=ENVIRONMENT_PREFIX
     )

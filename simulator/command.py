@@ -10,8 +10,10 @@ from pathlib import Path
 from rich.console import Console
 
 from gpupods.addresses import HostPort
+from gpupods.cli.output.stdout import ReaderGone
 from gpupods.logs import LogFormat, LogLevel, configure_logs
 from gpupods.serving import run, until_signal
+from gpupods.standard_streams import discard_stdout
 from simulator.agents import free_or_any
 from simulator.cluster import SimulatedCluster, SimulationOptions
 from simulator.demonstration import demonstrate
@@ -44,15 +46,24 @@ def simulate(wishes: Wishes) -> int:
 
     Raises:
         OSError: something cannot be listened on, or written.
+        ReaderGone: nobody reads what is printed; the cluster has been ended by then.
     """
     configure_logs(LogFormat.AUTO, LogLevel.WARNING)
+    console = _Screen()
     codes: list[int] = []
 
     async def whole() -> None:
-        codes.append(await _Simulation(wishes, Console()).run())
+        codes.append(await _Simulation(wishes, console).run())
 
     run(whole)
     return codes[0] if codes else INTERRUPTED
+
+
+class _Screen(Console):
+    def on_broken_pipe(self) -> None:
+        """Rich itself would end the event loop under the cluster."""
+        discard_stdout()
+        raise ReaderGone("stdout is closed")
 
 
 class _Simulation:

@@ -13,12 +13,14 @@ import click
 from gpupods.cli.completion import COMPLETION_VARIABLE
 from gpupods.cli.exit_codes import ExitCode
 from gpupods.cli.program import program
+from gpupods.standard_streams import discard_stdout, open_closed_streams
 
 PLUGIN_PREFIX = "kubectl-"
 
 
 def main() -> NoReturn:
     """Run the command line of this process and exit."""
+    open_closed_streams()
     # gRPC's own log lines would stand between an answer and its reader.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     for stream in (sys.stdout, sys.stderr):
@@ -45,6 +47,10 @@ def run(arguments: Sequence[str], name: str) -> int:
     except click.ClickException as error:
         error.show()
         return int(error.exit_code)
+    except OSError as error:  # commands explain their own: this is stdout's
+        discard_stdout()
+        click.echo(f"Error: stdout cannot be written: {error.strerror}", err=True)
+        return ExitCode.REFUSED
     except (click.Abort, KeyboardInterrupt):
         return ExitCode.INTERRUPTED
     # Commands end by context.exit(code); one that just returns has succeeded.

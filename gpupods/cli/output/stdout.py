@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import IO, Any
 
 import click
 
 from gpupods.cli.exit_codes import ExitCode
+from gpupods.standard_streams import discard_stdout
 
 
 class ReaderGone(click.ClickException):
@@ -25,11 +25,11 @@ def write_answer(text: str) -> None:
 
     Raises:
         ReaderGone: nobody reads it.
+        OSError: it cannot be written: the disk is full, stdout is closed.
     """
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Else Python complains, at its end, that it cannot flush the rest.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_stdout()
         raise ReaderGone("stdout is closed") from None

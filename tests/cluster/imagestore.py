@@ -37,6 +37,10 @@ def fill(root: Path, containerd: runtime.Containerd, archives: Sequence[Path]) -
 def _make(store: Path, containerd: runtime.Containerd, archives: Sequence[Path]) -> None:
     unfinished = store.with_name("unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir()
+    if others := _by_age(f"{store.name.partition('-')[0]}-*"):
+        # Most layers are those of before.
+        _link(others[-1], unfinished)
     with Supervisor() as supervisor:
         config, socket = supervisor.folder / "config.toml", supervisor.folder / "containerd.sock"
         config.write_text(containerd.config(cni=Path("/nowhere"), opt=f"{supervisor.folder}/opt"))
@@ -53,9 +57,25 @@ def _make(store: Path, containerd: runtime.Containerd, archives: Sequence[Path])
         )
         for archive in archives:
             containerd.ctr(socket, "images", "import", str(archive))
+        if stale := _without_name(containerd.ctr(socket, "images", "ls")):
+            containerd.ctr(socket, "images", "rm", "--sync", *stale)
+    unfinished.touch()
     unfinished.rename(store)
-    for old in sorted(store.parent.glob("*-*"), key=lambda each: each.stat().st_mtime)[:-_KEPT]:
+    for old in _by_age("*-*")[:-_KEPT]:
         shutil.rmtree(old)
+
+
+def _by_age(pattern: str) -> list[Path]:
+    """The stores, the newest last."""
+    return sorted(_folder().glob(pattern), key=lambda each: each.stat().st_mtime)
+
+
+def _without_name(listed: str) -> list[str]:
+    """The images that go by a digest alone, in what `ctr images ls` prints: those of before."""
+    # Reference, type, digest, and more.
+    images = [line.split()[:3] for line in listed.splitlines()[1:]]
+    named = {digest for reference, _, digest in images if not reference.startswith("sha256:")}
+    return [reference for reference, _, digest in images if digest not in named]
 
 
 def _link(store: Path, root: Path) -> None:

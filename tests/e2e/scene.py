@@ -6,13 +6,11 @@ their processes are put on the fake driver's GPUs. `Scene.truth` is the answer t
 
 from __future__ import annotations
 
-import os
-import time
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from tests.e2e.host_process import HostProcess
+from tests.e2e.living import living, living_in, wait_for_names
 from tests.e2e.truth import (
     Knowledge,
     Living,
@@ -22,12 +20,11 @@ from tests.e2e.truth import (
     labels_of,
 )
 from tests.fakedriver.scenario import MIB, MigInstance, Process, ProcessKind, Scenario
-from tests.realparts import cgroups, objects, proctree
+from tests.realparts import cgroups, objects
 from tests.realparts.containerd import Container
 from tests.realparts.kubeapi import ApiError, pod_path
 from tests.realparts.objects import ContainerStatus, PodIdentity
 from tests.realparts.ocispec import NESTED
-from tests.realparts.processes import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,8 +36,6 @@ if TYPE_CHECKING:
     from tests.realparts.containerd import Containerd
     from tests.realparts.objects import StatusField
     from tests.realparts.ocispec import ProcessTree
-
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
@@ -152,7 +147,7 @@ class Scene:
             pod.identity, name, cgroup=cgroup, processes=processes
         )
         self._containers.append(container)
-        _wait_for_names(container)
+        wait_for_names(container)
         if name in pod.containers:
             pod.last[name] = pod.containers[name]
         pod.containers[name] = container
@@ -188,7 +183,7 @@ class Scene:
         """A container that the API server knows nothing of."""
         container = self._containerd.run_container(pod, name, cgroup=cgroup, namespace=namespace)
         self._containers.append(container)
-        _wait_for_names(container)
+        wait_for_names(container)
         return container
 
     def host_process(self) -> Living:
@@ -196,7 +191,7 @@ class Scene:
         host = HostProcess()
         self._hosts.append(host)
         host.start()
-        return _living(host.pid, None, host.cgroup)
+        return living(host.pid, None, host.cgroup)
 
     def put(
         self,
@@ -290,32 +285,6 @@ class Scene:
             self._containerd.delete_container(container)
         for host in self._hosts:
             host.end()
-
-
-def living_in(container: Container, number: int = 0) -> Living:
-    """A process of a container, as it is now."""
-    return _living(container.pids[number], container, container.cgroup)
-
-
-def _wait_for_names(container: Container) -> None:
-    """A process without children is a shell only until it has become a sleep."""
-
-    def settled() -> bool:
-        leaves = [pid for pid in container.pids if len(proctree.descendants(pid)) == 1]
-        return all(_name(pid) == "sleep" for pid in leaves)
-
-    wait_until(settled, what=f"the processes of container {container.id} to be what they will be")
-
-
-def _name(pid: int) -> str:
-    return Path(f"/proc/{pid}/comm").read_text().rstrip("\n")
-
-
-def _living(pid: int, container: Container | None, cgroup: str) -> Living:
-    ticks = proctree.start_time(pid)
-    assert ticks is not None, f"process {pid} has ended"
-    boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
-    return Living(pid, _name(pid), boot + ticks / _TICKS_PER_S, cgroup, container)
 
 
 def _same_mig(device: MigInstance | None) -> MigInstance | None:

@@ -20,8 +20,9 @@ from simulator.demonstration import demonstrate
 from simulator.guide import Guide
 from simulator.scenario import Size
 
-GRPC_LISTEN = HostPort("127.0.0.1", 50050)
-HTTP_LISTEN = HostPort("127.0.0.1", 8080)
+LOOPBACK = "127.0.0.1"
+GRPC_LISTEN = HostPort(LOOPBACK, 50050)
+HTTP_LISTEN = HostPort(LOOPBACK, 8080)
 AGENT_PORT = 50051
 
 RIGHT, WRONG, INTERRUPTED = 0, 1, 130
@@ -75,7 +76,8 @@ class _Simulation:
     async def run(self) -> int:
         """Run until it is done or a signal comes. What is half started is started whole first."""
         signalled = asyncio.create_task(until_signal())
-        async with SimulatedCluster(self._options()) as cluster:
+        async with contextlib.AsyncExitStack() as running:
+            cluster = await self._start(running)
             busy = asyncio.create_task(self._use(cluster))
             await asyncio.wait((signalled, busy), return_when=asyncio.FIRST_COMPLETED)
             busy.cancel()
@@ -83,6 +85,14 @@ class _Simulation:
                 await busy
         signalled.cancel()
         return self._code
+
+    async def _start(self, running: contextlib.AsyncExitStack) -> SimulatedCluster:
+        """At the usual ports; if another begins at this moment and is faster, at any."""
+        try:
+            return await running.enter_async_context(SimulatedCluster(self._options()))
+        except OSError:
+            anywhere = self._options(HostPort(LOOPBACK, 0), HostPort(LOOPBACK, 0), 0)
+            return await running.enter_async_context(SimulatedCluster(anywhere))
 
     async def _use(self, cluster: SimulatedCluster) -> None:
         self._tell_moved_ports(cluster)
@@ -96,13 +106,18 @@ class _Simulation:
             self._console.print("\nCtrl-C ends it.", highlight=False)
             await asyncio.Event().wait()
 
-    def _options(self) -> SimulationOptions:
+    def _options(
+        self,
+        grpc_listen: HostPort = GRPC_LISTEN,
+        http_listen: HostPort = HTTP_LISTEN,
+        agent_port: int = AGENT_PORT,
+    ) -> SimulationOptions:
         wishes = self._wishes
         return SimulationOptions(
             size=wishes.size,
-            grpc_listen=wishes.grpc_listen or free_or_any(GRPC_LISTEN),
-            http_listen=wishes.http_listen or free_or_any(HTTP_LISTEN),
-            agent_port=AGENT_PORT,
+            grpc_listen=wishes.grpc_listen or free_or_any(grpc_listen),
+            http_listen=wishes.http_listen or free_or_any(http_listen),
+            agent_port=agent_port,
             kubeconfig=wishes.kubeconfig,
         )
 

@@ -20,6 +20,7 @@ from tests.manifests.podman import Podman, PodmanError
 from tests.manifests.rendering import MANIFESTS
 from tests.realparts import debian
 from tests.realparts.objects import PodIdentity
+from tests.realparts.processes import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,6 +189,23 @@ def test_containerd_is_found_again_after_it_was_restarted(
     answer = agent.answer(container)
     assert pods(answer) == [TRAINER.name]
     assert not answer.missing
+
+
+def test_a_folder_of_root_s_is_opened_to_the_agent_without_a_capability(
+    agent: Agent, podman: Podman, tmp_path: Path
+) -> None:
+    folder = tmp_path / "state"
+    folder.mkdir(mode=0o755)
+    mount = f"--volume={folder}:/var/lib/gpupods"
+    chmod = ("--user=0", "--entrypoint=chmod", "--network=none", mount)
+    opened = podman.start(
+        building.image("nodeagent"), "g+w", "/var/lib/gpupods", options=chmod, env={}
+    )
+    podman.run("wait", opened)
+    container = agent.start(mount)
+    assert pods(agent.answer(container)) == [TRAINER.name]
+    wait_until((folder / "health.json").exists, what="the agent's memory in its folder")
+    assert (folder / "health.json").stat().st_uid == 65532
 
 
 def test_the_health_check_of_a_server_that_serves_succeeds(podman: Podman) -> None:

@@ -82,6 +82,7 @@ async def watching(
         INTERVAL_S,
         hang_limit_s,
         start_limit_s=AMPLE_S,
+        expected=lambda: len(scenario.gpus),
         environment=fake.environment({}),
         back_off=BackOff(0.01, 0.05),
     )

@@ -37,6 +37,8 @@ NAME = "nvml"
 _MODULE = "nodeagent.health.sources.nvml_worker"
 _MOST_UNREAPED = 3
 _CLOSING_S = 2.0
+_RARELY = 4
+"""How much longer the pauses are where no GPU was ever seen: there may never be a driver."""
 _DEATHS_THAT_TELL = 3
 """Children in a row that die without a reading, before that is the driver's doing."""
 
@@ -122,7 +124,8 @@ class NvmlWatch:
                 self._troubled(tell, f"no process could be started to watch the driver: {error}")
             else:
                 await self._listen(child, tell)
-            await asyncio.sleep(self._back_off.pause())
+            rarely = 1 if self._expected() else _RARELY
+            await asyncio.sleep(rarely * self._back_off.pause())
 
     async def _room_for_a_child(self) -> None:
         """Children that the kernel holds are waited for: each costs the node memory."""

@@ -21,12 +21,12 @@ from nodeagent.health.causes import (
     Cause,
     CauseKind,
     Condition,
-    FaultClass,
     condition_cause,
     recovery_cause,
     xid_cause,
 )
 from nodeagent.health.condition import Clean, Fault, GpuState, Now, Settled
+from nodeagent.health.evidence import has_ended
 from nodeagent.health.observations import (
     Excluded,
     Presence,
@@ -89,25 +89,6 @@ def step(state: GpuState, seen: Seen, now: Now, policy: Policy) -> GpuState:
 def replaced_board(state: GpuState) -> GpuState:
     """Another board is in its place: judged afresh. An exclusion is of the place and stays."""
     return GpuState(exclusion=state.exclusion)
-
-
-def dwell_s(state: GpuState, policy: Policy) -> float:
-    """How long this GPU must stay clean to be fit again."""
-    return policy.recovery.dwell_after(state.relapses)
-
-
-def only_time_is_wanting(fault: Fault, state: GpuState, policy: Policy) -> bool:
-    """Whether all that ``fault`` asks for is that the GPU stays clean."""
-    rebooted = fault.boot_id != state.boot_id
-    match policy.rule(fault.cause).fault_class:
-        case FaultClass.UNTIL_VERIFIED:
-            return True
-        case FaultClass.UNTIL_RESET:
-            return rebooted or (state.reset_s is not None and state.reset_s > fault.last_s)
-        case FaultClass.UNTIL_REBOOT:
-            return rebooted
-        case _:
-            return False
 
 
 def _at(state: GpuState, now: Now) -> GpuState:
@@ -294,30 +275,13 @@ def _without_ended_words(state: GpuState, now: Now) -> GpuState:
 
 
 def _without_ended_faults(state: GpuState, policy: Policy) -> GpuState:
-    ended = [fault for fault in state.faults if _has_ended(fault, state, policy)]
+    ended = [fault for fault in state.faults if has_ended(fault, state, policy)]
     if not ended:
         return state
     settled = list(state.settled)
     for fault in ended:
         settled = _settle(settled, fault, state.boot_id)
     return replace(_keeping(state, lambda f: f not in ended), settled=tuple(settled))
-
-
-def _has_ended(fault: Fault, state: GpuState, policy: Policy) -> bool:
-    if policy.rule(fault.cause).fault_class.leaves_fit:
-        return True  # the policy has changed
-    if fault.accepted is not None:
-        return False
-    return only_time_is_wanting(fault, state, policy) and _verified(fault, state, policy)
-
-
-def _verified(fault: Fault, state: GpuState, policy: Policy) -> bool:
-    clean = state.clean
-    if clean is None or clean.readings < policy.recovery.clean_readings:
-        return False
-    if fault.boot_id == state.boot_id and clean.since_s <= fault.last_s:
-        return False
-    return clean.last_s - clean.since_s >= dwell_s(state, policy)
 
 
 def _counted(state: GpuState, policy: Policy, *, was_fit: bool) -> GpuState:

@@ -17,8 +17,9 @@ import structlog
 
 from nodeagent.health.condition import GpuState, Now
 from nodeagent.health.inventory import Inventory, recognise
+from nodeagent.health.keeper import Keeper
 from nodeagent.health.machine import replaced_board, step
-from nodeagent.health.memory import Known, LogMark, Memory, worth_writing
+from nodeagent.health.memory import Known, LogMark, Memory
 from nodeagent.health.observations import (
     DriverRead,
     DriverSilent,
@@ -40,7 +41,6 @@ from nodeagent.health.verdict import Verdict, judge
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _TICK_S = 5.0
-_SAVE_AGAIN_S = 30.0
 _MOST_OF_UNKNOWN = 200
 
 log = structlog.get_logger()
@@ -73,16 +73,14 @@ class HealthMonitor:
     ) -> None:
         self._sources = list(sources)
         self._policy = policy or PolicyFiles(None)
-        self._folder = folder
+        self._keeper = Keeper(folder, self._problem)
         self._now = now
         self._memory = Memory()
-        self._written: Memory | None = None
         self._verdicts: tuple[Verdict, ...] = ()
         self._subscribers: list[Subscriber] = []
         self._problems: dict[str, str] = {}
         self._of_unknown: deque[XidOfGpu] = deque(maxlen=_MOST_OF_UNKNOWN)
         self._tasks: list[asyncio.Task[None]] = []
-        self._dirty = asyncio.Event()
         self.version = 0
         """Grows whenever ``verdicts`` changes."""
 
@@ -124,14 +122,14 @@ class HealthMonitor:
         """Remember, then watch."""
         self._policy.refresh()
         self._problem("policy", self._policy.problem)
-        await self._load()
+        await self._remember()
         self._tasks = [
             asyncio.create_task(source.watch(self.tell), name=type(source).__name__)
             for source in self._sources
         ]
         for task in self._tasks:
             task.add_done_callback(self._source_ended)
-        self._tasks += [asyncio.create_task(self._tick()), asyncio.create_task(self._save())]
+        self._tasks += [asyncio.create_task(self._tick()), asyncio.create_task(self._keeper.keep())]
 
     async def stop(self) -> None:
         """Stop watching; what is known is in the file."""
@@ -140,10 +138,7 @@ class HealthMonitor:
         if self._tasks:
             await asyncio.wait(self._tasks)
         self._tasks = []
-        if self._folder is not None:
-            if worth_writing(self._written, self._memory):
-                await asyncio.to_thread(self._folder.save, self._memory)
-            self._folder.close()
+        await self._keeper.close()
 
     def tell(self, told: Told) -> None:
         """What a source has to say."""
@@ -162,7 +157,7 @@ class HealthMonitor:
         if self._of_unknown:
             return
         self._memory = replace(self._memory, kernel_log=LogMark(self.boot_id, sequence))
-        self._dirty.set()
+        self._keeper.offer(self._memory)
 
     def exclude(self, index: int, word: Word) -> Verdict:
         """An operator wants nobody to be given the GPU of this index.
@@ -250,8 +245,7 @@ class HealthMonitor:
             known = gpus[place]
             gpus[place] = replace(known, state=step(known.state, what, now, policy))
         self._memory = replace(self._memory, gpus=tuple(gpus))
-        if worth_writing(self._written, self._memory):
-            self._dirty.set()
+        self._keeper.offer(self._memory)
         self._judge()
 
     def _judge(self) -> None:
@@ -274,31 +268,12 @@ class HealthMonitor:
                 log.info("health.policy", problem=self._policy.problem or None)
             self._apply((place, TimePassed()) for place in range(len(self._memory.gpus)))
 
-    async def _load(self) -> None:
-        if self._folder is None:
-            return
-        loaded = await asyncio.to_thread(self._folder.load)
-        if loaded.problem:
-            self._problem("memory" if loaded.forgotten else "state", loaded.problem)
-            log.warning("health.state", problem=loaded.problem)
-        if loaded.memory is not None:
-            self._memory = self._written = loaded.memory
-            self._apply((place, TimePassed()) for place in range(len(self._memory.gpus)))
-
-    async def _save(self) -> None:
-        """Write whenever there is something new; again and again if that fails."""
-        while self._folder is not None:
-            await self._dirty.wait()
-            self._dirty.clear()
-            memory = self._memory
-            problem = await asyncio.to_thread(self._folder.save, memory)
-            if self._problem("state", problem):
-                log.warning("health.state", problem=problem or None)
-            if problem:
-                await asyncio.sleep(_SAVE_AGAIN_S)
-                self._dirty.set()
-            else:
-                self._written = memory
+    async def _remember(self) -> None:
+        """What an earlier agent of this node knew."""
+        memory = await self._keeper.load()
+        if memory is not None:
+            self._memory = memory
+            self._apply((place, TimePassed()) for place in range(len(memory.gpus)))
 
     def _source_ended(self, task: asyncio.Task[None]) -> None:
         """A source's own bug must not go unnoticed."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from gpupods.identity import GpuUuid
 from nodeagent.health.causes import Cause
 from nodeagent.health.condition import Fault, GpuState
+from nodeagent.health.evidence import only_time_is_wanting
 from nodeagent.health.inventory import Slot
-from nodeagent.health.machine import only_time_is_wanting
 from nodeagent.health.observations import Word
 from nodeagent.health.policy import Policy
 

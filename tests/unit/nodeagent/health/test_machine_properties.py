@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from nodeagent.health.causes import Cause, CauseKind, FaultClass
 from nodeagent.health.condition import Fault, Now
-from nodeagent.health.machine import LONGEST_GAP_S, RESET_ACTIONS, dwell_s, step
+from nodeagent.health.evidence import dwell_s
+from nodeagent.health.machine import LONGEST_GAP_S, RESET_ACTIONS, step
 from nodeagent.health.observations import Presence, Reading, TimePassed, XidSeen
 from nodeagent.health.policy import overridden
 from tests.unit.nodeagent.health.lives import BUILT_IN, GEFORCE, LOST, POLL_S, WELL, Life

@@ -10,17 +10,21 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections import deque
 from collections.abc import Mapping
 
 import msgspec
 
+from gpupods.logs import shorten
 from nodeagent.gpus import wire
 from nodeagent.gpus.progress import Progress, new_file
 from nodeagent.gpus.sample import GpuSample
 
 _DECODER = msgspec.json.Decoder(GpuSample)
-_LAST_WORDS = 5
+_HEARD_AT_ONCE = 65_536
+_LAST_WORDS = 4_096
+"""Bytes of its stderr that are kept, and hold its last line."""
+_SHOWN = 300
+"""Characters of that line."""
 
 
 class ChildDiedError(Exception):
@@ -37,7 +41,7 @@ class Child:
         self._progress = progress
         self._requests = process.stdin
         self._replies = process.stdout
-        self._last_words: deque[str] = deque(maxlen=_LAST_WORDS)
+        self._last_words = b""
         self._listening = asyncio.create_task(self._listen(process.stderr))
 
     @classmethod
@@ -117,8 +121,9 @@ class Child:
         return await self._replies.readexactly(length)
 
     async def _listen(self, stderr: asyncio.StreamReader) -> None:
-        while line := await stderr.readline():
-            self._last_words.append(line.decode(errors="replace").strip())
+        """Read it to its end, not by lines: one may have none, and must not be held up."""
+        while said := await stderr.read(_HEARD_AT_ONCE):
+            self._last_words = (self._last_words + said)[-_LAST_WORDS:]
 
     async def _how_it_ended(self) -> str:
         """Its pipe is closed: it is ending, or has ended."""
@@ -128,7 +133,15 @@ class Child:
                 await self._listening
         except TimeoutError:
             return "it has closed its pipe"
-        said = f": {self._last_words[-1]}" if self._last_words else ""
+        last = self._last_words.decode(errors="replace").strip().rpartition("\n")[2]
+        said = f": {shorten(last, _SHOWN)}" if last else ""
         if code < 0:
-            return f"ended by {signal.Signals(-code).name}{said}"
+            return f"ended by {_signal_name(-code)}{said}"
         return f"ended with exit code {code}{said}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most real-time signals have none
+        return f"signal {number}"

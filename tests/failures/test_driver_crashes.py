@@ -34,6 +34,12 @@ async def test_a_crash_at_every_call_is_told_with_its_signal(tmp_path: Path) -> 
         assert uuids(await driver.until(is_whole)) == [FIRST, SECOND]
 
 
+async def test_a_signal_without_a_name_is_told_by_its_number(tmp_path: Path) -> None:
+    real_time = TWO_GPUS.with_faults(Fault.crashes(signal.SIGRTMIN + 1, "nvmlDeviceGetMemoryInfo*"))
+    async with sampling(tmp_path, real_time) as driver:
+        assert f"ended by signal {signal.SIGRTMIN + 1}" in reason(await driver.sample())
+
+
 async def test_many_requests_start_few_processes(tmp_path: Path) -> None:
     async with sampling(tmp_path, CRASHING, pause_s=600.0) as driver:
         for _ in range(100):

@@ -105,7 +105,7 @@ class Fault:
     @classmethod
     def crashes(
         cls,
-        signal_number: signal.Signals = signal.SIGSEGV,
+        signal_number: int = signal.SIGSEGV,
         function: str = "*",
         *,
         gpu: str | None = None,

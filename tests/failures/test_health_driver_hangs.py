@@ -1,5 +1,7 @@
 """The driver hangs: every GPU is unfit, it is said in which call, and the service goes on."""
 
+import os
+import signal
 from pathlib import Path
 
 from tests.driverprocess import FIRST, ended
@@ -51,3 +53,15 @@ async def test_a_library_that_crashes_takes_no_gpu_with_it_unless_it_goes_on(
         watched.fake.change(lambda now: now.with_faults(always))
         them = await watched.until(lambda them: unfit(them) == [0, 1])
         assert "SIGSEGV" in them[0].reason
+
+
+async def test_a_child_ended_by_a_signal_without_a_name_is_replaced(tmp_path: Path) -> None:
+    async with watching(tmp_path) as watched:
+        child = watched.nvml.child_pid
+        assert child is not None
+        os.kill(child, signal.SIGRTMIN + 1)
+        await watched.until(
+            lambda _: f"signal {signal.SIGRTMIN + 1}" in "".join(watched.monitor.problems)
+        )
+        await watched.until(lambda _: watched.monitor.problems == ())
+        assert unfit(watched.verdicts) == []

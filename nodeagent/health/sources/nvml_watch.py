@@ -191,7 +191,7 @@ class NvmlWatch:
         if code == 0:
             return
         self._deaths += 1
-        how = f"ended by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        how = f"ended by {_signal_name(-code)}" if code < 0 else f"exit code {code}"
         if isinstance(error, msgspec.DecodeError):
             how = f"what it says makes no sense: {error}"
         doing = child.progress.read() or "starting"
@@ -261,6 +261,14 @@ def _listed(facts: _Facts) -> ListedGpu:
     )
     uuid = GpuUuid(facts.uuid)
     return ListedGpu(facts.index, uuid, facts.pci_address, facts.name, reading)
+
+
+def _signal_name(number: int) -> str:
+    """A real-time signal has a number and no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _hang(doing: str, limit_s: float) -> str:

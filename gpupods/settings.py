@@ -49,6 +49,15 @@ class SettingType(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
+class TextOption(click.Option):
+    """An option whose variable counts when it is set to nothing, as the flag does."""
+
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        """The variable's value; None if it is not set. click takes an empty one for that."""
+        del ctx
+        return os.environ.get(str(self.envvar))
+
+
 def command_options(settings: type[Any], environment_prefix: str) -> list[click.Option]:
     """One click option for each field of ``settings``."""
     hints = typing.get_type_hints(settings)
@@ -62,7 +71,8 @@ def _option(field: dataclasses.Field[Any], hint: object, prefix: str) -> click.O
     flag = "--" + field.name.replace("_", "-")
     declaration = f"{flag}/--no-{flag[2:]}" if hint is bool else flag
     default = field.default.value if isinstance(field.default, enum.Enum) else field.default
-    return click.Option(
+    kind = TextOption if hint is str else click.Option
+    return kind(
         [declaration, field.name],
         type=None if hint is bool else _click_type(hint),
         default=default,

@@ -17,7 +17,7 @@ from tests.cluster import building
 from tests.fakedriver.driver import CALLS_VARIABLE, SCENARIO_VARIABLE, FakeDriver
 from tests.fakedriver.scenario import Gpu, Process, Scenario
 from tests.manifests.podman import Podman, PodmanError
-from tests.manifests.rendering import MANIFESTS
+from tests.manifests.rendering import MANIFESTS, kustomize, objects, one, pod_template
 from tests.realparts import debian
 from tests.realparts.objects import PodIdentity
 from tests.realparts.processes import wait_until
@@ -191,17 +191,24 @@ def test_containerd_is_found_again_after_it_was_restarted(
     assert not answer.missing
 
 
+def opener() -> list[str]:
+    """The init container's command."""
+    daemonset = one(objects(kustomize(MANIFESTS / "base")), "DaemonSet", "gpupods-nodeagent")
+    (init,) = pod_template(daemonset)["spec"]["initContainers"]
+    command: list[str] = init["command"]
+    return command
+
+
 def test_a_folder_of_root_s_is_opened_to_the_agent_without_a_capability(
     agent: Agent, podman: Podman, tmp_path: Path
 ) -> None:
     folder = tmp_path / "state"
     folder.mkdir(mode=0o755)
+    (folder / "lock").touch(mode=0o600)
     mount = f"--volume={folder}:/var/lib/gpupods"
-    chmod = ("--user=0", "--entrypoint=chmod", "--network=none", mount)
-    opened = podman.start(
-        building.image("nodeagent"), "g+w", "/var/lib/gpupods", options=chmod, env={}
-    )
-    podman.run("wait", opened)
+    as_root = ("--user=0", "--entrypoint=", "--network=none", mount)
+    opened = podman.start(building.image("nodeagent"), *opener(), options=as_root, env={})
+    assert podman.run("wait", opened) == "0\n"
     container = agent.start(mount)
     assert pods(agent.answer(container)) == [TRAINER.name]
     wait_until((folder / "health.json").exists, what="the agent's memory in its folder")

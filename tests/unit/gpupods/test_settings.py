@@ -51,6 +51,21 @@ def test_flags() -> None:
     assert read(arguments.split()) == expected
 
 
+def test_a_text_s_variable_that_is_empty_is_no_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True, slots=True)
+    class Watching:
+        log: str = setting("/dev/kmsg", "Where to read; empty: nowhere.")
+
+    def watching() -> Watching:
+        return read_settings(
+            Watching, program="demo", about="", environment_prefix="DEMO_", arguments=[]
+        )
+
+    assert watching().log == "/dev/kmsg"
+    monkeypatch.setenv("DEMO_LOG", "")
+    assert watching().log == ""
+
+
 def test_environment_below_flags(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEMO_COUNT", "7")
     monkeypatch.setenv("DEMO_SHAPE", "square")

@@ -45,7 +45,7 @@ class NodeAgentSettings:
         "Watch the GPUs' health, and tell it with every answer.",
     )
     health_interval: float = setting(
-        5.0, "Seconds from one reading of all GPUs' health to the next. XIDs are told at once."
+        10.0, "Seconds from one reading of all GPUs' health to the next. XIDs are told at once."
     )
     health_hang_limit: float = setting(
         10.0, "Seconds a reading of the GPUs' health may be late before the driver hangs."

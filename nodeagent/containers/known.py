@@ -18,6 +18,9 @@ from nodeagent.containers.runtime import (
     RuntimeUnavailableError,
 )
 
+MUCH_LONGER = 2.0
+"""How many times the time that a question had in vain is worth another question."""
+
 BLIND_TRUST_S = 1.0
 """How long a list counts as complete while the runtime does not tell of changes."""
 
@@ -46,6 +49,7 @@ class KnownContainers:
         self._listing = Listing()
         self._generation: int | None = None
         self._asked_at = float("-inf")
+        self._had_s = 0.0
         self._unknown: set[ContainerId] = set()
 
     @property
@@ -89,17 +93,20 @@ class KnownContainers:
             problem = f"the list of containers that others wait for took over {timeout_s:.3g} s"
             return Listing(self._listing.containers, problem)
         try:
-            if self._asked_at < arrived:
-                await self._ask(arrived + timeout_s)
+            left_s = arrived + timeout_s - self._clock()
+            in_vain = self._listing.problem and left_s > MUCH_LONGER * self._had_s
+            if self._asked_at < arrived or in_vain:
+                await self._ask(max(0.0, left_s))
             return self._listing
         finally:
             self._lock.release()
 
-    async def _ask(self, deadline: float) -> None:
+    async def _ask(self, limit_s: float) -> None:
         # Before the question, so that a change during it is not taken for one that it shows.
         generation, asked_at = self._runtime.generation(), self._clock()
+        self._had_s = limit_s
         try:
-            containers = await self._runtime.containers(max(0.0, deadline - asked_at))
+            containers = await self._runtime.containers(limit_s)
         except RuntimeUnavailableError as error:
             self._listing = Listing(self._listing.containers, str(error))
             self._generation = None

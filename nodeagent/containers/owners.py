@@ -12,13 +12,16 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from nodeagent.containers.decide import Owner, ProcessKey
-from nodeagent.containers.known import KnownContainers
+from nodeagent.containers.known import MUCH_LONGER, KnownContainers
 from nodeagent.containers.runtime import ContainerRuntime
 from nodeagent.containers.search import Findings, search
 from nodeagent.gpus.sample import Missing, MissingKind
 
 RETRY_S = 1.0
 """How long nobody looks again for a process whose container could not be found out."""
+
+LONGEST_S = 10.0
+"""What one search may take, however patient its caller is: others wait for its end."""
 
 KEPT_AT_MOST = 4096
 """Processes, most of them ended by then; more than a node's GPUs ever have at once."""
@@ -45,11 +48,14 @@ class Owners:
         self._lock = asyncio.Lock()
         self._kept: dict[ProcessKey, Owner] = {}
         self._retry_at = 0.0
+        self._had_s = 0.0
 
     async def find(
         self, processes: Sequence[ProcessKey], timeout_s: float
     ) -> Mapping[ProcessKey, Owner]:
         """The owner of each of ``processes``, within ``timeout_s``. Raises nothing."""
+        if not self._unsure(processes, timeout_s):
+            return {each: self._kept[each] for each in processes}
         deadline = self._clock() + timeout_s
         try:
             async with asyncio.timeout(timeout_s):
@@ -57,8 +63,10 @@ class Owners:
         except TimeoutError:
             return dict.fromkeys(processes, _not_reached(timeout_s))
         try:
-            if unsure := self._unsure(processes):
-                self._kept |= await self._ask(unsure, deadline - self._clock())
+            left_s = deadline - self._clock()
+            if unsure := self._unsure(processes, left_s):
+                self._had_s = min(left_s, LONGEST_S)
+                self._kept |= await self._ask(unsure, self._had_s)
                 self._retry_at = self._clock() + RETRY_S
             found = {each: self._kept[each] for each in processes}
             if len(self._kept) > KEPT_AT_MOST:
@@ -67,12 +75,12 @@ class Owners:
         finally:
             self._lock.release()
 
-    def _unsure(self, processes: Sequence[ProcessKey]) -> list[ProcessKey]:
+    def _unsure(self, processes: Sequence[ProcessKey], timeout_s: float) -> list[ProcessKey]:
         """Those to search for now: none, while nothing new is to be expected."""
         unsure = [each for each in processes if each not in self._kept or self._kept[each].missing]
-        if all(each in self._kept for each in unsure) and self._clock() < self._retry_at:
-            return []
-        return unsure
+        if any(each not in self._kept for each in unsure) or self._clock() >= self._retry_at:
+            return unsure
+        return unsure if min(timeout_s, LONGEST_S) > MUCH_LONGER * self._had_s else []
 
     async def _ask(
         self, processes: Iterable[ProcessKey], timeout_s: float

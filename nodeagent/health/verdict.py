@@ -106,7 +106,7 @@ def _excluded(slot: Slot, word: Word, faults: list[Fault], policy: Policy) -> Ve
         cause=None,
         xid=None,
         since_wall=word.given_wall,
-        action=f"`gpupods gpu restore` by {word.who}, or whoever knows of it",
+        action=f"ask {word.who}, or whoever knows of it, to take the word back",
         ends="with an operator's word" if word.until_wall is None else "at the time that was set",
         source="operator",
         who=word.who,

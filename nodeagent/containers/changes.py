@@ -60,14 +60,8 @@ class ContainerChanges:
             except grpc.aio.AioRpcError as error:
                 if self._following and error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
                     log.warning("containerd's events have ended", reason=error.details())
-                followed = self._following
-            except Exception:  # an event that is none, most likely; those after it are missed
-                log.exception("containerd's events cannot be read")
-                followed = False
-            else:
-                followed = self._following
             # One that was followed for a while is subscribed to again at once.
-            wait_s = FIRST_WAIT_S if followed else min(2 * wait_s, LONGEST_WAIT_S)
+            wait_s = FIRST_WAIT_S if self._following else min(2 * wait_s, LONGEST_WAIT_S)
             self._following = False
             await asyncio.sleep(wait_s * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -79,7 +80,8 @@ class Events:
             return None
         self._progress.note("nvmlEventSetWait_v2")
         try:
-            event = pynvml.nvmlEventSetWait_v2(self._set, max(0, int(seconds * 1000)))
+            # Rounded up: with 0 the caller would come again and again for what is left of 1 ms.
+            event = pynvml.nvmlEventSetWait_v2(self._set, max(0, math.ceil(seconds * 1000)))
         except pynvml.NVMLError as error:
             if error.value == pynvml.NVML_ERROR_TIMEOUT:
                 self._recovered()

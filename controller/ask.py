@@ -75,6 +75,9 @@ def _explain(
             f"{agent} was not reached: {details}; does the node agent's pod run there, and may "
             "the controller reach that port?"
         )
+    if code is grpc.StatusCode.CANCELLED:
+        # Not by us: gRPC ends so what a server that stops had not begun.
+        return unavailable(f"{agent} stopped before it answered; try again in a moment")
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return deadline_exceeded(f"{agent} did not answer within {limit_s:.1f} s")
     if code is grpc.StatusCode.UNIMPLEMENTED:

@@ -36,6 +36,10 @@ SERVER_OPTIONS = (
 
 EVERY_ADDRESS = "::"
 
+LULL_S = 0.005
+"""A time without a new call, after which none that has arrived is likely to wait for its turn."""
+LONGEST_WAIT_FOR_A_LULL_S = 0.5
+
 T = TypeVar("T")
 
 
@@ -89,7 +93,18 @@ class GrpcServer:
     async def stop(self, grace_s: float) -> None:
         """Refuse new calls, let running ones end for ``grace_s`` seconds, then cut them off."""
         await self._health.enter_graceful_shutdown()
+        if grace_s:
+            await self._until_a_lull()
         await self.server.stop(grace_s)
+
+    async def _until_a_lull(self) -> None:
+        """Begin the calls that have arrived: gRPC cancels those that wait when it is stopped."""
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + LONGEST_WAIT_FOR_A_LULL_S
+        begun = -1
+        while begun != self.registry.begun and loop.time() < ends:
+            begun = self.registry.begun
+            await asyncio.sleep(LULL_S)
 
 
 def _check_free(listen: HostPort) -> None:
@@ -126,6 +141,8 @@ class TolerantRegistry:
 
     def __init__(self, server: grpc.aio.Server) -> None:
         self._server = server
+        self.begun = 0
+        """How many calls have begun."""
 
     def add_generic_rpc_handlers(self, handlers: Sequence[Any]) -> None:
         """Passed over: the same methods come again, one by one, right after."""
@@ -134,12 +151,17 @@ class TolerantRegistry:
         self, service: str, handlers: Mapping[str, grpc.RpcMethodHandler[Any, Any]]
     ) -> None:
         """Register each method, its decoder made tolerant."""
-        tolerant = {name: _tolerant(handler) for name, handler in handlers.items()}
+        tolerant = {name: _tolerant(handler, self._count) for name, handler in handlers.items()}
         generic = grpc.method_handlers_generic_handler(service, tolerant)
         self._server.add_generic_rpc_handlers((generic,))
 
+    def _count(self) -> None:
+        self.begun += 1
 
-def _tolerant(handler: grpc.RpcMethodHandler[Any, Any]) -> grpc.RpcMethodHandler[Any, Any]:
+
+def _tolerant(
+    handler: grpc.RpcMethodHandler[Any, Any], begin: Callable[[], None]
+) -> grpc.RpcMethodHandler[Any, Any]:
     if handler.unary_unary is None or handler.request_deserializer is None:
         return handler
     decode = handler.request_deserializer
@@ -152,6 +174,7 @@ def _tolerant(handler: grpc.RpcMethodHandler[Any, Any]) -> grpc.RpcMethodHandler
             return Undecodable(data)
 
     async def refuse_or_behave(request: object, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
+        begin()
         if isinstance(request, Undecodable):
             await context.abort(
                 grpc.StatusCode.INVALID_ARGUMENT,

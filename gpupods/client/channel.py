@@ -1,7 +1,8 @@
 """How a server is reached: its address, and the options of the channel to it.
 
 Retries are gRPC's own, by service config: UNAVAILABLE is tried again after a jittered pause
-while the caller's deadline lasts, and no other status is.
+while the caller's deadline lasts, so is CANCELLED, with which gRPC ends what a server that stops
+had not begun, and no other status is.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ SERVICE_CONFIG = json.dumps(
                     "initialBackoff": "0.1s",
                     "maxBackoff": "1s",
                     "backoffMultiplier": 2,
-                    "retryableStatusCodes": ["UNAVAILABLE"],
+                    "retryableStatusCodes": ["UNAVAILABLE", "CANCELLED"],
                 },
             }
         ]

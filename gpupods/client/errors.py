@@ -99,6 +99,8 @@ def error_from(
         return kind(code.name, message)
     if code is grpc.StatusCode.UNAVAILABLE:
         return Unreachable(code.name, f"{target} was not reached: {message}")
+    if code is grpc.StatusCode.CANCELLED:  # what the caller itself cancels does not come here
+        return Unreachable(code.name, f"{target} stopped before it answered; try again")
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return DeadlineExceeded(code.name, f"{target} did not answer within {timeout_s:g} s")
     if code is grpc.StatusCode.UNIMPLEMENTED:

@@ -130,7 +130,8 @@ class Child:
         try:
             async with asyncio.timeout(1.0):
                 code = await self._process.wait()
-                await self._listening
+                # Waited for, not awaited: whoever saw the end first has cancelled it.
+                await asyncio.wait({self._listening})
         except TimeoutError:
             return "it has closed its pipe"
         last = self._last_words.decode(errors="replace").strip().rpartition("\n")[2]

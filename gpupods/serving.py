@@ -24,9 +24,15 @@ log = structlog.get_logger()
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 """A node's map or a cluster's answer passes gRPC's own default of 4 MiB."""
 
+MAX_METADATA_BYTES = 4 * 1024 * 1024
+"""What HTTP may carry in its headers, of which gRPC's default lets pass 8 KiB: cookies and tokens
+of single sign-on are larger, and grpc-go takes more."""
+
 SERVER_OPTIONS = (
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_metadata_size", MAX_METADATA_BYTES),
+    ("grpc.absolute_max_metadata_size", MAX_METADATA_BYTES),
     # Two servers on one port would answer in turn: refuse the second.
     ("grpc.so_reuseport", 0),
     # Callers may probe idle connections this often without being cut off.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 import structlog
 from aiohttp import web
@@ -24,6 +26,20 @@ _NON_ASCII = re.compile(rb"[\x80-\xff]")
 
 _HEADERS_TOO_LARGE = 431
 _BAD_REQUEST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a client may hold a connection and send nothing, or too little, in seconds.
+
+    Attributes:
+        request_s: Until a request is there, the first one or the next. Longer than proxies keep
+            an idle connection to a server: who closes it first loses no request.
+        body_s: Until a body is there.
+    """
+
+    request_s: float = 650.0
+    body_s: float = 60.0
 
 
 def error_response(error: HttpError) -> web.Response:
@@ -87,11 +103,18 @@ class Connection(web.RequestHandler):
 class ConnectionFactory(web.Server):
     """Makes a Connection for each client. Bodies reach the handler as they were sent."""
 
+    def __init__(
+        self, handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], idle_s: float
+    ) -> None:
+        super().__init__(handler, handler_cancellation=True)
+        self._idle_s = idle_s
+
     def __call__(self) -> Connection:
         """Called by asyncio for each client that connects."""
         return Connection(
             self,
             loop=asyncio.get_running_loop(),
+            keepalive_timeout=self._idle_s,
             max_line_size=MAX_HEADER_BYTES,
             max_field_size=MAX_HEADER_BYTES,
             auto_decompress=False,

@@ -6,6 +6,7 @@ Beside the annotated methods it serves GET /healthz (the process answers), GET /
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 
@@ -13,7 +14,12 @@ import grpc
 from aiohttp import hdrs, web
 from google.protobuf.descriptor import ServiceDescriptor
 
-from controller.http.connection import SERVER_NAME, ConnectionFactory, error_response
+from controller.http.connection import (
+    SERVER_NAME,
+    ConnectionFactory,
+    Patience,
+    error_response,
+)
 from controller.http.errors import (
     INTERNAL,
     INVALID_ARGUMENT,
@@ -65,12 +71,15 @@ class HttpServer:
         default_timeout_s: float,
         ready: Ready = _always_ready,
         synced: Ready = _always_ready,
+        *,
+        patience: Patience | None = None,
     ) -> None:
         self._router = Router(services)
         self._transcoders: dict[Route, Transcoder] = {
             route: Transcoder(route, channel) for route in self._router.routes()
         }
         self._default_timeout_s = default_timeout_s
+        self._patience = patience or Patience()
         self._probes: dict[str, Ready] = {HEALTHZ: _always_ready, READYZ: ready, SYNCEDZ: synced}
         self._listener: Listener | None = None
 
@@ -82,7 +91,7 @@ class HttpServer:
         Raises:
             OSError: the address cannot be listened on.
         """
-        factory = ConnectionFactory(self._serve, handler_cancellation=True)
+        factory = ConnectionFactory(self._serve, self._patience.request_s)
         self._listener = await listen(factory, where)
         return self._listener.address
 
@@ -111,7 +120,7 @@ class HttpServer:
         body = None
         posted: Form = {}
         if request.method in _FORM_METHODS and request.content_type == _FORM_TYPE:
-            body = await _read_body(request)
+            body = await self._read_body(request)
         method = request.method
         override = request.headers.get(_METHOD_OVERRIDE)
         if override and body is not None and method == hdrs.METH_POST:
@@ -123,7 +132,7 @@ class HttpServer:
         if match is None:
             return _error(NOT_FOUND, HTTPStatus.NOT_FOUND.phrase)
         if match.route.body:
-            body = await _read_body(request) if body is None else body
+            body = await self._read_body(request) if body is None else body
         elif body is not None:
             posted = parse_form(body)
         form = merge_forms(posted, parse_form(target.query)) if match.route.takes_query else {}
@@ -135,6 +144,14 @@ class HttpServer:
             body=body or b"",
             default_timeout_s=self._default_timeout_s,
         )
+
+    async def _read_body(self, request: web.BaseRequest) -> bytes:
+        limit_s = self._patience.body_s
+        try:
+            async with asyncio.timeout(limit_s):
+                return await _read_body(request)
+        except TimeoutError:
+            raise BadRequestError(f"the body was not there within {limit_s:g} s") from None
 
     def _find(self, method: str, path: str, *, posted: bool) -> Match | None:
         """A posted form may stand for a GET whose query is too long for a URL."""

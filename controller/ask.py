@@ -7,7 +7,7 @@ import time
 
 import grpc
 
-from controller.channels import NodeChannels
+from controller.channels import NodeChannels, NodeGoneError
 from controller.resolve import ResolvedPod
 from gpupods.errors import StatusError, deadline_exceeded, unavailable
 from gpupods.v1alpha1 import gpupods_pb2 as pb
@@ -44,7 +44,10 @@ async def _ask(
     request: pb.GetGpuPodsRequest,
     limit_s: float,
 ) -> pb.GetGpuPodsResponse:
-    channel = channels.get(where.node, address)
+    try:
+        channel = channels.get(where.node, address)
+    except NodeGoneError:
+        raise _gone(where, address) from None
     call = channel.unary_unary(
         METHOD,
         request_serializer=pb.GetGpuPodsRequest.SerializeToString,
@@ -58,11 +61,15 @@ async def _ask(
         if (task := asyncio.current_task()) and task.cancelling():
             raise
         # The channel was dropped under the call: the node or its address has just gone.
-        raise unavailable(
-            f"the address {address} of node {where.node!r} went away while its agent was asked; "
-            "try again"
-        ) from None
+        raise _gone(where, address) from None
     return response
+
+
+def _gone(where: ResolvedPod, address: str) -> StatusError:
+    return unavailable(
+        f"the address {address} of node {where.node!r} went away while its agent was asked; "
+        "try again"
+    )
 
 
 def _explain(

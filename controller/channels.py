@@ -34,17 +34,29 @@ CLOSE_GRACE_S = 10.0
 """Calls that run on a channel being dropped may end in this time."""
 
 
+class NodeGoneError(Exception):
+    """The cluster does not have this node any more, or the node this address."""
+
+
 class NodeChannels:
     """The channels to all node agents, by node and address."""
 
     def __init__(self, cache: ClusterCache, port: int) -> None:
+        self._cache = cache
         self._port = port
         self._channels: dict[NodeName, dict[str, grpc.aio.Channel]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         cache.subscribe_nodes(self._follow_node)
 
     def get(self, node: NodeName, address: str) -> grpc.aio.Channel:
-        """The channel to the agent of ``node`` at ``address``; it connects when first used."""
+        """The channel to the agent of ``node`` at ``address``; it connects when first used.
+
+        Raises:
+            NodeGoneError: since it was looked up; nobody would drop a channel made for it now.
+        """
+        known = self._cache.node(node)
+        if known is None or address not in known.internal_ips:
+            raise NodeGoneError
         of_node = self._channels.setdefault(node, {})
         channel = of_node.get(address)
         if channel is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import grpc
 
-from controller.channels import NodeChannels
+from controller.channels import NodeChannels, NodeGoneError
 from controller.diagnosis import judge
 from controller.diagnosis.judge import Expectation
 from gpupods.diagnosis import (
@@ -29,6 +29,8 @@ AT_ONCE = 256
 
 LONGEST_S = 5.0
 """That one of them may take; a driver that hangs is told of well within it."""
+
+WENT_AWAY = "the node went away while its agent was asked"
 
 NOT_REACHED = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
@@ -88,7 +90,9 @@ class AgentsDiagnosis:
             except asyncio.CancelledError:
                 if (task := asyncio.current_task()) and task.cancelling():
                     raise
-                problem = "the node went away while its agent was asked"
+                problem = WENT_AWAY
+            except NodeGoneError:
+                problem = WENT_AWAY
         checks = ()
         if expectation.is_expected:
             checks = (judge.unanswered_check(expectation, problem, self._agent_port),)

@@ -13,7 +13,7 @@ import pytest
 
 from controller.ask import ask_agent
 from controller.cache.cluster import ClusterCache
-from controller.cache.records import PodRecord
+from controller.cache.records import NodeRecord, PodRecord
 from controller.channels import NodeChannels
 from controller.resolve import ResolvedPod
 from gpupods import AsyncClient, Client, Unreachable
@@ -121,7 +121,9 @@ async def test_the_controller_tells_of_an_agent_that_stops() -> None:
     pod = PodRecord(PodUid("u"), "shop", "web-0", NodeName("gpu-1"), "Running")
     where = ResolvedPod(pod, pod.node, ("127.0.0.1",))
     with serving(Stopping(NEVER)) as at:
-        channels = NodeChannels(ClusterCache(), int(at.rpartition(":")[2]))
+        cache = ClusterCache()
+        cache.put_node(NodeRecord(pod.node, "n1", where.addresses))
+        channels = NodeChannels(cache, int(at.rpartition(":")[2]))
         with pytest.raises(StatusError) as caught:
             await ask_agent(channels, where, pb.GetGpuPodsRequest(), AMPLE_S)
         await channels.close()

@@ -39,6 +39,8 @@ SILENCE_LIMIT_S = 30.0
 LIST_LIMIT_S = 90.0
 """Of one answer as a whole; the server's own limit is 60 s."""
 
+LONGEST_RETRY_AFTER_S = 60.0
+
 READ_BYTES = 256 * 1024
 ERROR_BYTES = 64 * 1024
 """As much of a refusal's body as is read."""
@@ -281,9 +283,13 @@ def refusal_in_stream(code: int, message: str) -> ApiError:
 
 
 def _retry_after_s(response: aiohttp.ClientResponse) -> float:
-    """The header's seconds; its other form, a date, is not used by API servers."""
+    """The header's seconds; its other form, a date, is not used by API servers.
+
+    They ask for seconds. What asks for more than a minute is a proxy's page, or a mistake.
+    """
     value = response.headers.get("Retry-After", "")
-    return float(value) if value.isascii() and value.isdigit() else 0.0
+    asked_s = float(value) if value.isascii() and value.isdigit() else 0.0
+    return min(asked_s, LONGEST_RETRY_AFTER_S)
 
 
 def _socket(address: aiohttp.AddrInfoType) -> socket.socket:

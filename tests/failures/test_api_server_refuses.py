@@ -50,3 +50,12 @@ async def test_retry_after_is_kept_to(code: int, reason: str) -> None:
         async with following(server) as followed:
             await until(followed.reflector.synced.is_set, "the list in the end")
             assert 7.0 <= followed.clock.pauses[0] <= 8.0
+
+
+@pytest.mark.parametrize("asked", ["86400", "9" * 400])
+async def test_retry_after_does_not_stop_it_for_a_day(asked: str) -> None:
+    async with ScriptedApiServer() as server:
+        server.next_lists.append(refuse(429, "TooManyRequests", {"Retry-After": asked}))
+        async with following(server) as followed:
+            await until(followed.reflector.synced.is_set, "the list in the end")
+            assert 60.0 <= followed.clock.pauses[0] <= 61.0

@@ -40,6 +40,9 @@ SERVICES = (
     diagnosis_pb2.DESCRIPTOR.services_by_name["DiagnosisService"],
 )
 
+MAX_REQUEST_BYTES = 4 * 1024 * 1024
+"""A pod's id is short. Who sends more by the hundred is refused before memory runs out."""
+
 STALE_AFTER_S = 10.0
 """A watch that is renewed is away for a moment; longer than this is worth telling a caller."""
 
@@ -61,7 +64,9 @@ class Controller:
         self.informers = Informers(access, self.cache)
         self._api = KubeApi(access)
         self._channels = NodeChannels(self.cache, settings.agent_port)
-        self._grpc = GrpcServer([each.full_name for each in SERVICES], [SYNCED])
+        self._grpc = GrpcServer(
+            [each.full_name for each in SERVICES], [SYNCED], max_request_bytes=MAX_REQUEST_BYTES
+        )
         self._readiness = Readiness(self.cache, self.informers, self._grpc)
         self._candidate: Candidate | None = None
         if settings.leader_elect:

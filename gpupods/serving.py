@@ -29,7 +29,6 @@ MAX_METADATA_BYTES = 4 * 1024 * 1024
 of single sign-on are larger, and grpc-go takes more."""
 
 SERVER_OPTIONS = (
-    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_metadata_size", MAX_METADATA_BYTES),
     ("grpc.absolute_max_metadata_size", MAX_METADATA_BYTES),
@@ -55,10 +54,18 @@ class GrpcServer:
     Args:
         services: Full service names, for reflection and health.
         health_names: Further names that the health service is to know.
+        max_request_bytes: A longer request is refused with RESOURCE_EXHAUSTED.
     """
 
-    def __init__(self, services: Sequence[str], health_names: Sequence[str] = ()) -> None:
-        self.server = grpc.aio.server(options=SERVER_OPTIONS)
+    def __init__(
+        self,
+        services: Sequence[str],
+        health_names: Sequence[str] = (),
+        *,
+        max_request_bytes: int = MAX_MESSAGE_BYTES,
+    ) -> None:
+        limit = ("grpc.max_receive_message_length", max_request_bytes)
+        self.server = grpc.aio.server(options=(limit, *SERVER_OPTIONS))
         self.registry: Any = TolerantRegistry(self.server)
         """What generated code registers a service with, in the server's place."""
         self._health = health.aio.HealthServicer()  # type: ignore[attr-defined]  # the stubs lack it

@@ -79,6 +79,7 @@ class NodeAgent:
             sampler=sampler,
             surroundings=self._surroundings,
             request_limit_s=settings.request_limit,
+            health=self._health,
         )
         diagnosis_pb2_grpc.add_DiagnosisServiceServicer_to_server(diagnosis, server.registry)
 

@@ -6,13 +6,15 @@ from typing import Any
 
 import grpc
 
-from gpupods.diagnosis import to_message
+from gpupods.diagnosis import Check, to_message
 from gpupods.serving import answer
 from gpupods.v1alpha1 import diagnosis_pb2 as pb
 from gpupods.v1alpha1 import diagnosis_pb2_grpc as pb_grpc
 from gpupods.version import VERSION
 from nodeagent.diagnosis.examine import Surroundings, examine
+from nodeagent.diagnosis.health import gpu_health_check, health_watch_check
 from nodeagent.gpus.sharing import SharedSampler
+from nodeagent.health.monitor import HealthMonitor
 
 WORKING_SHARE = 0.9
 """Of the caller's time, what may be used before the answer must be on its way."""
@@ -28,11 +30,13 @@ class NodeDiagnosis(pb_grpc.DiagnosisServiceServicer):
         sampler: SharedSampler,
         surroundings: Surroundings,
         request_limit_s: float,
+        health: HealthMonitor | None = None,
     ) -> None:
         self._node_name = node_name
         self._sampler = sampler
         self._surroundings = surroundings
         self._request_limit_s = request_limit_s
+        self._health = health
 
     async def Diagnose(  # noqa: N802 - the contract's name
         self, request: pb.DiagnoseRequest, context: grpc.aio.ServicerContext[Any, Any]
@@ -45,8 +49,14 @@ class NodeDiagnosis(pb_grpc.DiagnosisServiceServicer):
 
     async def _answer(self, limit_s: float) -> pb.DiagnoseResponse:
         checks = await examine(self._sampler, self._surroundings, limit_s)
+        checks += self._health_checks()
         response = pb.DiagnoseResponse(
             version=VERSION, checks=map(to_message, checks), node_name=self._node_name
         )
         response.answered_at.FromNanoseconds(int(self._surroundings.clock() * 1e9))
         return response
+
+    def _health_checks(self) -> tuple[Check, ...]:
+        if self._health is None:
+            return (gpu_health_check(None),)
+        return gpu_health_check(self._health.verdicts), health_watch_check(self._health.problems)

@@ -15,6 +15,7 @@ import pytest
 
 from simulator.changes import (
     change_addresses,
+    report_xid,
     set_clock_ahead,
     set_driver_fault,
     set_gpu_lost,
@@ -86,6 +87,8 @@ class Case:
     words: tuple[str, ...]
     status: str = "failed"
     where: Callable[[Running], tuple[str, str]] = at_server
+    unfit: bool = False
+    """Whether the fault makes GPUs unfit, too."""
 
 
 async def stop_agent(run: Running) -> None:
@@ -99,14 +102,19 @@ def forbid(verb: str, resource: str) -> Callable[[Running], None]:
 FAULTS = {
     "the driver hangs": Case(
         lambda r: set_driver_fault(r.node(NODE), DriverFault.HANGS),
-        NODE, "driver", ("did not respond", "nvidia-smi"),
+        NODE, "driver", ("did not respond", "nvidia-smi"), unfit=True,
     ),
     "the driver is not loaded": Case(
         lambda r: set_driver_fault(r.node(NODE), DriverFault.NOT_LOADED),
-        NODE, "driver", ("not loaded",),
+        NODE, "driver", ("not loaded",), unfit=True,
     ),
     "a GPU is lost": Case(
-        lambda r: set_gpu_lost(r.node(NODE), 1), NODE, "GPUs", ("fallen off the bus", "cordon")
+        lambda r: set_gpu_lost(r.node(NODE), 1),
+        NODE, "GPUs", ("fallen off the bus", "cordon"), unfit=True,
+    ),
+    "a GPU has had an XID": Case(
+        lambda r: report_xid(r.truth, r.node(NODE), 1, 79),
+        NODE, "GPU health", ("GPU 1 is unfit: XID 79",),
     ),
     "the runtime is down": Case(
         lambda r: set_runtime_fault(r.node(NODE), RuntimeFault.DOWN),
@@ -154,9 +162,10 @@ async def test_a_fault_is_found_where_it_is(fault: str) -> None:
         for words in case.words:
             assert words in told(checks, case.subject, case.name)
         assert code == (1 if case.status == "failed" else 0)
-        others = [
-            one for one in trouble(checks) if one not in ((case.subject, case.name), ("", "agents"))
-        ]
+        known = {(case.subject, case.name), ("", "agents")}
+        if case.unfit:
+            known.add((NODE, "GPU health"))
+        others = [one for one in trouble(checks) if one not in known]
         assert others == [], "nothing else is blamed"
 
 
@@ -178,7 +187,7 @@ async def test_nothing_answers_in_time_on_a_node_that_is_cut_off() -> None:
         set_driver_fault(run.node(NODE), DriverFault.HANGS)
         await run.cluster.agents.stop_one(run.node("gpu-a100").name)
         _, checks = await examined(*at_server(run))
-        assert set(trouble(checks)) == {
+        assert set(trouble(checks)) - {(NODE, "GPU health")} == {
             (NODE, "driver"),
             ("gpu-a100-1", "agent"),
             ("", "agents"),

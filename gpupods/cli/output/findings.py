@@ -86,11 +86,12 @@ def _wrapped(text: str, width: int | None, indent: str) -> list[str]:
 
 
 def _summary(report: Report) -> str:
+    warnings = report.count(Status.WARNING)
     counts = [
         f"{report.count(status)} {word}"
         for status, word in (
             (Status.OK, "ok"),
-            (Status.WARNING, "warning"),
+            (Status.WARNING, "warning" if warnings == 1 else "warnings"),
             (Status.FAILED, "failed"),
         )
         if report.count(status)

@@ -120,8 +120,7 @@ class HealthMonitor:
 
     async def start(self) -> None:
         """Remember, then watch."""
-        self._policy.refresh()
-        self._problem("policy", self._policy.problem)
+        self._look_at_policy()
         await self._remember()
         self._tasks = [
             asyncio.create_task(source.watch(self.tell), name=type(source).__name__)
@@ -263,10 +262,16 @@ class HealthMonitor:
         """Time passes, and the operator's policy may change."""
         while True:
             await asyncio.sleep(_TICK_S)
-            if self._policy.refresh():
-                self._problem("policy", self._policy.problem)
-                log.info("health.policy", problem=self._policy.problem or None)
+            self._look_at_policy()
             self._apply((place, TimePassed()) for place in range(len(self._memory.gpus)))
+
+    def _look_at_policy(self) -> None:
+        if not self._policy.refresh():
+            return
+        problem = self._policy.problem
+        self._problem("policy", problem)
+        tell = log.warning if problem else log.info
+        tell("health.policy", problem=problem or None)
 
     async def _remember(self) -> None:
         """What an earlier agent of this node knew."""

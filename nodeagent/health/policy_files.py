@@ -43,7 +43,8 @@ class PolicyFiles:
             text = self._operators.read_text()
             policy = overridden(self._built_in, text)
         except FileNotFoundError:
-            return self._now(self._built_in, "", None)
+            problem = f"there is no {self._operators}; the built-in policy is in force"
+            return self._now(self._built_in, problem, None)
         except PolicyError as error:
             return self._refused(f"{self._operators}, {error}", stamp)
         except (OSError, UnicodeDecodeError) as error:

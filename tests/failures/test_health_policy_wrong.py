@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+from structlog.testing import capture_logs
+
 from nodeagent.health.causes import FaultClass, xid_cause
+from nodeagent.health.monitor import HealthMonitor
 from nodeagent.health.policy import built_in_policy
 from nodeagent.health.policy_files import PolicyFiles
 
@@ -54,7 +58,26 @@ def test_one_that_is_taken_away_leaves_the_built_in_one(tmp_path: Path) -> None:
     files.refresh()
     file.unlink()
     assert files.refresh()
-    assert (files.policy, files.problem) == (built_in_policy(), "")
+    assert files.policy == built_in_policy()
+    assert files.problem == f"there is no {file}; the built-in policy is in force"
+    assert not files.refresh(), "told once"
+    file.write_text(IGNORED)
+    assert files.refresh()
+    assert (class_of_79(files), files.problem) == (FaultClass.IGNORED, "")
+
+
+@pytest.mark.parametrize("text", ["[xid]\n79 = 3\n", None])
+async def test_at_the_start_it_is_logged_and_shown(tmp_path: Path, text: str | None) -> None:
+    file = tmp_path / "policy.toml"
+    if text is not None:
+        file.write_text(text)
+    monitor = HealthMonitor(policy=PolicyFiles(file))
+    with capture_logs() as logged:
+        await monitor.start()
+    await monitor.stop()
+    (problem,) = monitor.problems
+    assert str(file) in problem
+    assert logged == [{"event": "health.policy", "log_level": "warning", "problem": problem}]
 
 
 def test_one_that_cannot_be_read_is_told(tmp_path: Path) -> None:

@@ -12,12 +12,16 @@ from gpupods.diagnosis import (
     Check,
     Status,
     clock_check,
+    failed,
     from_messages,
     ok,
     version_check,
 )
 from gpupods.v1alpha1 import diagnosis_pb2 as pb
 from gpupods.version import VERSION
+
+CACHE = "cache"
+"""A check that every controller makes, and no node agent."""
 
 
 class Part(enum.Enum):
@@ -100,9 +104,19 @@ def controller_findings(
 
 
 def agent_findings(answer: pb.DiagnoseResponse, asked: Asked, address: str) -> tuple[Finding, ...]:
-    """One node agent that was asked directly."""
+    """One node agent that was asked directly; that it is a controller instead is a finding."""
+    if _is_of_a_controller(answer):
+        words = f"{address} is a controller, and no node agent"
+        advice = f"gpupods doctor --server {address} examines it; node agents are at port 50051"
+        return (Finding(Part.NODE, "", address, failed("agent", words, advice)),)
     checks = (*_of_the_service("agent", answer, asked), *from_messages(answer.checks))
     return tuple(Finding(Part.NODE, answer.node_name, address, check) for check in checks)
+
+
+def _is_of_a_controller(answer: pb.DiagnoseResponse) -> bool:
+    """An agent may have no name, but has no cache; a controller never has a node's name."""
+    names = {check.name for check in answer.checks}
+    return not answer.node_name and (bool(answer.nodes) or CACHE in names)
 
 
 def _of_the_service(name: str, answer: pb.DiagnoseResponse, asked: Asked) -> Iterator[Check]:

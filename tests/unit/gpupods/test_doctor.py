@@ -36,6 +36,7 @@ class Diagnosed(pb_grpc.DiagnosisServiceServicer):
         self.ahead_s = 0.0
         self.refuses: grpc.StatusCode | None = None
         self.target = ""
+        self.node_name = "gpu-1"
 
     def Diagnose(  # noqa: N802 - the contract's name
         self, request: pb.DiagnoseRequest, context: grpc.ServicerContext
@@ -50,7 +51,7 @@ class Diagnosed(pb_grpc.DiagnosisServiceServicer):
             version=self.version,
             checks=map(to_message, self.checks),
             nodes=nodes,
-            node_name="gpu-1",
+            node_name=self.node_name,
         )
         answer.answered_at.FromNanoseconds(int((time.time() + self.ahead_s) * 1e9))
         return answer
@@ -158,6 +159,26 @@ def test_one_agent_alone(
     assert "hostPID" in printed
 
 
+@pytest.mark.parametrize("nodes", [{}, {"gpu-1": [ok("driver", "the driver answers")]}])
+def test_a_controller_is_no_agent(
+    doctor: Doctor, service: Diagnosed, capsys: Output, nodes: dict[str, list[Check]]
+) -> None:
+    service.node_name, service.nodes = "", nodes
+    assert doctor("--agent", service.target, "-o", "json") == 1
+    (check,) = json.loads(capsys.readouterr().out)["checks"]
+    assert check["found"] == f"{service.target} is a controller, and no node agent"
+    assert f"gpupods doctor --server {service.target}" in check["advice"]
+
+
+def test_an_agent_without_a_name_is_an_agent(
+    doctor: Doctor, service: Diagnosed, capsys: Output
+) -> None:
+    service.node_name, service.nodes = "", {}
+    service.checks = [ok("driver", "the driver answers")]
+    assert doctor("--agent", service.target, "-o", "wide") == 0
+    assert "(its name is not set)" in capsys.readouterr().out
+
+
 def test_the_agent_here_is_meant_where_none_is_named(doctor: Doctor, capsys: Output) -> None:
     assert doctor("--agent", "--timeout", "2s", "-o", "json") in (0, 1)
     first = json.loads(capsys.readouterr().out)["checks"][0]
@@ -251,6 +272,11 @@ def test_what_others_wrote_cannot_steer_the_terminal() -> None:
     printed = "".join(line.plain for line in lines(report(hostile), wide=False, width=None))
     assert "\x1b" not in printed
     assert "\x07" not in printed
+
+
+def test_several_warnings_are_counted_in_the_plural() -> None:
+    two = report(warning("a", "b", "c"), warning("d", "e", "f"))
+    assert lines(two, wide=False, width=None)[-1].plain == "2 checks: 2 warnings"
 
 
 def test_the_worst_counts() -> None:

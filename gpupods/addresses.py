@@ -33,7 +33,7 @@ def parse_host_port(text: str) -> HostPort:
     """
     host, colon, port = text.rpartition(":")
     if not colon:
-        raise ValueError(f"{text!r} has no port: write HOST:PORT, for example 127.0.0.1:8080")
+        raise ValueError(f"{text!r} has no port: write HOST:PORT, for example 127.0.0.1:50050")
     if not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
         raise ValueError(f"{port!r} in {text!r} is not a port: write a number from 0 to {MAX_PORT}")
     if host.startswith("[") and host.endswith("]"):

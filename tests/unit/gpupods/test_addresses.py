@@ -27,7 +27,7 @@ def test_taken(text: str, host: str, port: int, shown: str) -> None:
     [
         ("8080", "has no port"),
         ("", "has no port"),
-        ("localhost", "has no port"),
+        ("localhost", "has no port: write HOST:PORT, for example 127.0.0.1:50050"),
         ("localhost:", "is not a port"),
         ("localhost:http", "is not a port"),
         ("localhost:65536", "is not a port"),

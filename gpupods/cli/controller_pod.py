@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from pathlib import Path
 from threading import Thread
 from typing import Any, TypeAlias, TypeVar
 
@@ -102,6 +103,8 @@ def core_api(where: InCluster) -> CoreV1Api:
         if _in_a_pod(where):
             config.load_incluster_config(client_configuration=configuration)
         else:
+            _check_existence(files)
+            _check_context(files, where.context)
             config.load_kube_config(files, where.context, configuration)
     except (config.ConfigException, OSError, YAMLError) as error:
         raise _unusable(files, str(error)) from error
@@ -109,6 +112,29 @@ def core_api(where: InCluster) -> CoreV1Api:
         # The package takes the file's form for granted.
         raise _unusable(files, "it has not the form of a kubeconfig") from error
     return client.CoreV1Api(client.ApiClient(configuration))
+
+
+def _check_existence(files: str) -> None:
+    """The package passes over files that are missing."""
+    paths = [path for path in files.split(os.pathsep) if path]
+    if not any(Path(path).expanduser().exists() for path in paths):
+        raise _unusable(files, "no such file. Name one that exists, or set KUBECONFIG")
+
+
+def _check_context(files: str, context: str | None) -> None:
+    """The package does not say which contexts there are."""
+    if not context:
+        return
+    from kubernetes.config.kube_config import KubeConfigMerger  # noqa: PLC0415
+
+    merged = KubeConfigMerger(files).config
+    if merged is None:
+        return  # an empty file, of which the package has words of its own
+    names = [each["name"] for each in merged["contexts"].value]
+    if context not in names:
+        raise _unusable(
+            files, f"no context {context!r}. It has {', '.join(names) or 'none at all'}"
+        )
 
 
 def _unusable(files: str, why: str) -> CommandFailed:

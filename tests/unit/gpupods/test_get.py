@@ -195,7 +195,7 @@ def test_a_partial_document_says_so_itself(
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (None, "Invalid kube-config file. No configuration found."),
+        (None, "no such file. Name one that exists, or set KUBECONFIG"),
         ("", "file is empty"),
         ("{", "expected the node content"),
         ("[]", "it has not the form of a kubeconfig"),
@@ -222,3 +222,18 @@ def test_without_a_server_and_a_usable_kubeconfig(
     assert why in problem
     assert "--server" in hint
     assert "gpupods simulate" in hint
+
+
+def test_a_context_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: Output, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("GPUPODS_SERVER", raising=False)
+    path = tmp_path / "config"
+    contexts = [{"name": name, "context": {"cluster": "c", "user": "u"}} for name in ("a", "b")]
+    content = {"contexts": contexts, "current-context": "a", "clusters": [], "users": []}
+    path.write_text(json.dumps(content))
+    words = ["get", "x", "--kubeconfig", str(path), "--context", "nope"]
+    assert run(words, "gpupods") == ExitCode.REFUSED
+    problem, hint = capsys.readouterr().err.splitlines()
+    assert problem.endswith("cannot be used: no context 'nope'. It has a, b")
+    assert "--server" in hint

@@ -18,6 +18,7 @@ from simulator.agents import free_or_any
 from simulator.cluster import SimulatedCluster, SimulationOptions
 from simulator.demonstration import demonstrate
 from simulator.guide import Guide
+from simulator.kubeconfig import KubeconfigFile
 from simulator.scenario import Size
 
 LOOPBACK = "127.0.0.1"
@@ -50,6 +51,7 @@ def simulate(wishes: Wishes) -> int:
         ReaderGone: nobody reads what is printed; the cluster has been ended by then.
     """
     configure_logs(LogFormat.AUTO, LogLevel.WARNING)
+    KubeconfigFile(wishes.kubeconfig).check()
     console = _Screen()
     codes: list[int] = []
 

@@ -25,6 +25,13 @@ def kubeconfig_text(url: str) -> str:
     return MARK + yaml.safe_dump(content, sort_keys=False)
 
 
+def _refuse_others(path: Path) -> None:
+    if path.exists() and not path.read_text(errors="replace").startswith(MARK):
+        raise FileExistsError(
+            f"{path} exists and was not written by a simulator: name another file, or none"
+        )
+
+
 class KubeconfigFile:
     """A kubeconfig at ``path``, or in a temporary folder if there is none."""
 
@@ -32,6 +39,23 @@ class KubeconfigFile:
         self._wanted = path
         self._folder: Path | None = None
         self._written: Path | None = None
+
+    def check(self) -> None:
+        """See whether `write` can do it, before there is anything to write.
+
+        Raises:
+            FileExistsError: there is one that somebody else has written.
+            OSError: it cannot be written.
+        """
+        path = self._wanted
+        if path is None:
+            return
+        if not path.parent.is_dir():
+            raise FileNotFoundError(
+                f"the kubeconfig {path} cannot be written: there is no folder {path.parent}. "
+                "Make it, or name another file"
+            )
+        _refuse_others(path)
 
     def write(self, url: str) -> Path:
         """Write the file, for the user alone.
@@ -41,10 +65,7 @@ class KubeconfigFile:
             OSError: it cannot be written.
         """
         path = self._wanted or self._temporary()
-        if path.exists() and not path.read_text(errors="replace").startswith(MARK):
-            raise FileExistsError(
-                f"{path} exists and was not written by a simulator: name another file, or none"
-            )
+        _refuse_others(path)
         path.touch(mode=0o600)
         path.write_text(kubeconfig_text(url))
         self._written = path

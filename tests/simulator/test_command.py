@@ -137,6 +137,19 @@ async def test_somebody_elses_kubeconfig_is_not_overwritten(tmp_path: Path) -> N
     assert theirs.read_text() == "apiVersion: v1\n"
 
 
+async def test_a_folder_that_is_not_there_is_told_before_anything_is_started(
+    tmp_path: Path,
+) -> None:
+    there = tmp_path / "nowhere" / "config"
+    async with program("--once", *SMALL, *ANYWHERE, "--kubeconfig", str(there)) as process:
+        printed, problem = await whole_output(process)
+    assert (process.returncode, printed) == (1, "")
+    assert problem == (
+        f"Error: the kubeconfig {there} cannot be written: there is no folder {there.parent}. "
+        "Make it, or name another file\n"
+    )
+
+
 def test_our_own_kubeconfig_is_and_is_readable_for_nobody_else(tmp_path: Path) -> None:
     path = tmp_path / "config"
     for _ in range(2):  # the first is as if it was left by a simulator that was killed

@@ -9,7 +9,7 @@ import grpc
 
 from gpupods.client.answer import GpuPodsAnswer
 from gpupods.client.channel import channel_options, channel_target
-from gpupods.client.convert import answer_from, request_for
+from gpupods.client.convert import answer_from, checked_timeout, request_for
 from gpupods.client.errors import error_from
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
@@ -81,8 +81,9 @@ class Client:
     ) -> pb.GetGpuPodsResponse:
         """As `get_gpu_pods`, but the contract's own message, for those who pass it on."""
         request = request_for(pod, only_this_pod=only_this_pod, max_age_s=max_age_s)
+        limit_s = checked_timeout(timeout_s)
         try:
-            return self._stub.GetGpuPods(request, timeout=timeout_s)
+            return self._stub.GetGpuPods(request, timeout=limit_s)
         except grpc.RpcError as error:
             raise error_from(
                 error.code(),

@@ -77,6 +77,17 @@ def request_for(pod: str, *, only_this_pod: bool, max_age_s: float) -> pb.GetGpu
     )
 
 
+def checked_timeout(timeout_s: float) -> float:
+    """``timeout_s``, if it is one.
+
+    Raises:
+        ValueError: it is 0 or less, not a number, or without end.
+    """
+    if not 0 < timeout_s < math.inf:
+        raise ValueError(f"timeout_s is {timeout_s}: give more than 0 seconds, for example 5")
+    return timeout_s
+
+
 def answer_from(response: pb.GetGpuPodsResponse) -> GpuPodsAnswer:
     """The whole answer; GPUs by index, those known by UUID alone last."""
     uuids = {*response.GpuInfos, *response.GpuPods, *response.unattributed}

@@ -151,6 +151,15 @@ async def test_server_that_does_not_answer(controller: ControllerDouble, get: Ge
     assert caught.value.message == f"{controller.target} did not answer within 0.2 s"
 
 
+@pytest.mark.parametrize("timeout_s", [0, 0.0, -1.0, float("nan"), float("inf")])
+async def test_a_timeout_that_is_none(
+    controller: ControllerDouble, get: Get, timeout_s: float
+) -> None:
+    with pytest.raises(ValueError, match=r"timeout_s is .*: give more than 0 seconds"):
+        await get(controller.target, "train-0", timeout_s=timeout_s)
+    assert controller.requests == []
+
+
 async def test_something_else_listens(get: Get) -> None:
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
 

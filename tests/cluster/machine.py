@@ -23,6 +23,7 @@ OWN = (
     "/var/lib/cni",
     "/var/lib/containerd",
     "/var/lib/containers",
+    "/var/lib/gpupods",
     "/var/lib/kubelet",
     "/var/log",
 )

@@ -30,6 +30,7 @@ _SOURCES: Final = (
     "simulator",
 )
 _FILES: Final = ("pyproject.toml", "build_stubs.py", ".dockerignore", "README.md", "LICENSE")
+_KEPT: Final = 2
 _TIMEOUT_S: Final = 1800.0
 
 
@@ -59,7 +60,8 @@ def archives(parts: Builder) -> dict[str, Path]:
     """Part -> the docker archive of its image, built first where there is none of this state."""
     folder = gobuild.cache_folder() / "images"
     folder.mkdir(parents=True, exist_ok=True)
-    found = {part: folder / f"{part}-{_key()}.tar" for part in PARTS}
+    key = _key()
+    found = {part: folder / f"{part}-{key}.tar" for part in PARTS}
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not all(archive.exists() for archive in found.values()):
@@ -79,8 +81,10 @@ def _build(parts: Builder, into: dict[str, Path]) -> None:
     _run(["docker/localbase.sh"], {})
     _run(["docker/build.sh", *PARTS], environment)
     for part, archive in into.items():
-        for old in archive.parent.glob(f"{part}-*.tar"):
-            old.unlink()
+        # Others may be about to use those of a moment ago.
+        old = sorted(archive.parent.glob(f"{part}-*.tar"), key=lambda each: each.stat().st_mtime)
+        for each in old[:-_KEPT]:
+            each.unlink()
         # The Dockerfile's format: OCI's has no HEALTHCHECK.
         unfinished = archive.with_suffix(".unfinished")
         unfinished.unlink(missing_ok=True)

@@ -59,6 +59,13 @@ class Product:
         listed: list[dict[str, Any]] = self.cluster.api.get(path)["items"]
         return listed
 
+    def leader(self) -> str:
+        """The name of the controller's pod that leads; empty if none does."""
+        path = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{CONTROLLER}"
+        holder: str = self.cluster.api.get(path)["spec"].get("holderIdentity", "")
+        # POD_xxxx: a pod's next run is another candidate.
+        return holder.partition("_")[0]
+
     def keep_controllers_off(self, node: Node) -> None:
         """Have the controllers that run on the node run elsewhere."""
         self.cluster.kubectl("cordon", node.name)

@@ -26,7 +26,7 @@ def test_answers_stay_true_while_the_api_server_is_away(
         try:
             # Each controller has lost it, has tried again, and goes on answering.
             wait_until(
-                lambda: all(log.read_text().count(LOST) >= n + 4 for log, n in told.items()),
+                lambda: all(log.read_text().count(LOST) >= n + 2 for log, n in told.items()),
                 what="every controller to have lost the API server",
                 deadline_s=120.0,
             )

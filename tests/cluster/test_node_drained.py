@@ -22,9 +22,10 @@ def test_a_drained_node_answers_and_fills_again(
     words = ("--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=180s")
     with asking(product, bed, pods, [neighbour]) as load:
         bed.cluster.kubectl("drain", drained.name, *words)
-        bed.take_off_ended()
-        wait_for_truth(product.grpc, staying, lambda: bed.truth(drained, pods))
-        bed.cluster.kubectl("uncordon", drained.name)
+        try:
+            wait_for_truth(product.grpc, staying, partial(bed.truth_now, drained, pods))
+        finally:
+            bed.cluster.kubectl("uncordon", drained.name)
     load.assert_all_true()
     again = bed.fill()
     assert {pod.workload for pod in again} == {pod.workload for pod in pods}

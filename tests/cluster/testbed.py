@@ -175,9 +175,7 @@ class Testbed:
         """Take processes that have ended off the GPUs, as a driver does by itself."""
         for node in self.cluster.gpu_nodes:
             placed = self._placed[node.name]
-            self._placed[node.name] = [
-                each for each in placed if proctree.start_time(each.process.pid) is not None
-            ]
+            self._placed[node.name] = [each for each in placed if proctree.alive(each.process.pid)]
             kept = {each.process.pid for each in self._placed[node.name]}
             node.driver.change(partial(_only, kept))
 
@@ -202,6 +200,11 @@ class Testbed:
             self._placed[node.name],
             lambda container: known.get(container.id),
         )
+
+    def truth_now(self, node: Node, pods: list[BedPod]) -> pb.GetGpuPodsResponse:
+        """The same, once the processes that have ended meanwhile are off the GPUs."""
+        self.take_off_ended()
+        return self.truth(node, pods)
 
     def _known(self, pod: BedPod, container: Container) -> PodOfContainer:
         return PodOfContainer(

@@ -50,7 +50,7 @@ def pod_spec(
     return {
         "containers": list(containers) or [container()],
         "initContainers": list(init),
-        "terminationGracePeriodSeconds": 0,
+        "terminationGracePeriodSeconds": 1,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "nodeSelector": {"kubernetes.io/hostname": node} if node else GPU_NODES,

@@ -50,9 +50,10 @@ def _containers(status: PodStatus) -> Iterator[ContainerOfPod]:
         status.ephemeral_container_statuses,
     ):
         for container in statuses or ():
-            for container_id in _ids(container):
-                if container_id:
-                    yield bare_container_id(container_id), sys.intern(container.name)
+            for container_id in map(bare_container_id, _ids(container)):
+                # "docker://" has been seen. An agent refuses a map with an id that can be none.
+                if container_id and container_id.isprintable():
+                    yield container_id, sys.intern(container.name)
 
 
 def _ids(container: ContainerStatus) -> Iterator[str]:

@@ -34,6 +34,8 @@ _MIG_FACTS = (
     pynvml.nvmlDeviceGetComputeInstanceId,
     pynvml.nvmlDeviceGetUUID,
 )
+_SHOWN = 40
+"""Bytes of a text that is garbled."""
 _NOT_FOR_US = _UNSUPPORTED | {pynvml.NVML_ERROR_NO_PERMISSION}
 
 
@@ -88,6 +90,10 @@ class _Questions:
                 self.missing.append(Missing(MissingKind.GPU, self.subject, words))
             self.gone = error.value in GPU_GONE
             return None
+        except UnicodeDecodeError as error:  # as after an error on its bus
+            words = f"{asked}: the driver gave a text that is none: {error.object[:_SHOWN]!r}"
+            self.missing.append(Missing(MissingKind.GPU, self.subject, words))
+            return None
 
 
 class GpuReader:
@@ -139,9 +145,9 @@ class GpuReader:
             return None
         questions.subject = uuid
         name = questions.ask(pynvml.nvmlDeviceGetName, handle, quiet=frozenset())
-        pci = questions.ask(pynvml.nvmlDeviceGetPciInfo, handle, quiet=frozenset())
-        identity = Identity(GpuUuid(uuid), name or "", "" if pci is None else str(pci.busId))
-        if name is not None and pci is not None:
+        bus_id = questions.ask(_bus_id, handle, name="nvmlDeviceGetPciInfo", quiet=frozenset())
+        identity = Identity(GpuUuid(uuid), name or "", bus_id or "")
+        if name is not None and bus_id is not None:
             self._identities[key] = identity
         return identity
 
@@ -173,6 +179,10 @@ class GpuReader:
             )
             processes += answer or ()
         return processes
+
+
+def _bus_id(handle: Any) -> str:
+    return str(pynvml.nvmlDeviceGetPciInfo(handle).busId)
 
 
 def _memory(handle: Any, questions: _Questions) -> Any:

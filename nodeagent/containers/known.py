@@ -21,6 +21,9 @@ from nodeagent.containers.runtime import (
 MUCH_LONGER = 2.0
 """How many times the time that a question had in vain is worth another question."""
 
+UNKNOWN_AT_MOST = 4096
+"""Ids of containers that the runtime does not have: another runtime's come and go."""
+
 BLIND_TRUST_S = 1.0
 """How long a list counts as complete while the runtime does not tell of changes."""
 
@@ -66,6 +69,8 @@ class KnownContainers:
         listing = await self._listed(lambda: self._all_settled(wanted), timeout_s)
         if not listing.problem:
             self._unknown.update(each for each in wanted if each not in listing.containers)
+            if len(self._unknown) > UNKNOWN_AT_MOST:  # most of them have long ended
+                self._unknown.intersection_update(wanted)
         return listing
 
     async def complete(self, timeout_s: float) -> Listing:

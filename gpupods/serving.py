@@ -17,7 +17,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from gpupods.addresses import HostPort
-from gpupods.errors import REASON_METADATA, StatusError
+from gpupods.errors import REASON_METADATA, StatusError, unavailable
 
 log = structlog.get_logger()
 
@@ -42,8 +42,10 @@ SERVER_OPTIONS = (
 EVERY_ADDRESS = "::"
 
 LULL_S = 0.005
-"""A time without a new call, after which none that has arrived is likely to wait for its turn."""
-LONGEST_WAIT_FOR_A_LULL_S = 0.5
+LULLS = 3
+"""So many times in turn without a new call, and none that has arrived waits for its turn. One
+would not do: a busy event loop may have slept through it."""
+LONGEST_WAIT_FOR_A_LULL_S = 0.25
 
 T = TypeVar("T")
 
@@ -104,20 +106,25 @@ class GrpcServer:
         await self._health.set(name, status.SERVING if serving else status.NOT_SERVING)
 
     async def stop(self, grace_s: float) -> None:
-        """Refuse new calls, let running ones end for ``grace_s`` seconds, then cut them off."""
+        """Refuse new calls, let running ones end for ``grace_s`` seconds, then cut them off.
+
+        gRPC itself cancels what has arrived and waits to be begun, which no caller expects.
+        """
         await self._health.enter_graceful_shutdown()
         if grace_s:
+            await self._until_a_lull()
+            self.registry.stopping = True
             await self._until_a_lull()
         await self.server.stop(grace_s)
 
     async def _until_a_lull(self) -> None:
-        """Begin the calls that have arrived: gRPC cancels those that wait when it is stopped."""
         loop = asyncio.get_running_loop()
         ends = loop.time() + LONGEST_WAIT_FOR_A_LULL_S
-        begun = -1
-        while begun != self.registry.begun and loop.time() < ends:
+        quiet = 0
+        while quiet < LULLS and loop.time() < ends:
             begun = self.registry.begun
             await asyncio.sleep(LULL_S)
+            quiet = quiet + 1 if begun == self.registry.begun else 0
 
 
 def _check_free(listen: HostPort) -> None:
@@ -156,6 +163,8 @@ class TolerantRegistry:
         self._server = server
         self.begun = 0
         """How many calls have begun."""
+        self.stopping = False
+        """Whether those that begin now are refused with UNAVAILABLE."""
 
     def add_generic_rpc_handlers(self, handlers: Sequence[Any]) -> None:
         """Passed over: the same methods come again, one by one, right after."""
@@ -164,16 +173,20 @@ class TolerantRegistry:
         self, service: str, handlers: Mapping[str, grpc.RpcMethodHandler[Any, Any]]
     ) -> None:
         """Register each method, its decoder made tolerant."""
-        tolerant = {name: _tolerant(handler, self._count) for name, handler in handlers.items()}
+        tolerant = {name: _tolerant(handler, self._begin) for name, handler in handlers.items()}
         generic = grpc.method_handlers_generic_handler(service, tolerant)
         self._server.add_generic_rpc_handlers((generic,))
 
-    def _count(self) -> None:
+    async def _begin(self, context: grpc.aio.ServicerContext[Any, Any]) -> None:
         self.begun += 1
+        if self.stopping:
+            error = unavailable("this server is stopping; try again in a moment")
+            await context.abort(error.code, error.message, _metadata(error))
 
 
 def _tolerant(
-    handler: grpc.RpcMethodHandler[Any, Any], begin: Callable[[], None]
+    handler: grpc.RpcMethodHandler[Any, Any],
+    begin: Callable[[grpc.aio.ServicerContext[Any, Any]], Awaitable[None]],
 ) -> grpc.RpcMethodHandler[Any, Any]:
     if handler.unary_unary is None or handler.request_deserializer is None:
         return handler
@@ -187,7 +200,7 @@ def _tolerant(
             return Undecodable(data)
 
     async def refuse_or_behave(request: object, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
-        begin()
+        await begin(context)
         if isinstance(request, Undecodable):
             await context.abort(
                 grpc.StatusCode.INVALID_ARGUMENT,
@@ -203,13 +216,16 @@ def _tolerant(
     )
 
 
+def _metadata(error: StatusError) -> tuple[tuple[str, str], ...]:
+    return ((REASON_METADATA, error.reason.value),)
+
+
 async def answer(context: grpc.aio.ServicerContext[Any, Any], work: Awaitable[T]) -> T:
     """Await ``work``; a StatusError becomes the call's status, anything else INTERNAL, logged."""
     try:
         return await work
     except StatusError as error:
-        metadata = ((REASON_METADATA, error.reason.value),)
-        await context.abort(error.code, error.message, metadata)
+        await context.abort(error.code, error.message, _metadata(error))
     except (asyncio.CancelledError, grpc.aio.AbortError):
         raise
     except Exception as error:

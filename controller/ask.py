@@ -1,4 +1,8 @@
-"""Asks the agent of one node, at each of the node's addresses in turn, within a deadline."""
+"""Asks the agent of one node, at each of the node's addresses in turn, within a deadline.
+
+An agent that answered a moment ago and is not reached now is most likely being replaced by a new
+version: it is waited for a little, so that a rolling update fails nobody's question.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,11 @@ from gpupods.v1alpha1 import gpupods_pb2 as pb
 
 METHOD = "/gpupods.v1alpha1.GpuPodsService/GetGpuPods"
 
+PATIENCE_S = 3.0
+"""How long an agent that is being replaced is waited for."""
+PATIENCE_SHARE = 0.6
+"""Of the time there is, at most: the rest is for the answer, or for the caller's own retries."""
+
 
 async def ask_agent(
     channels: NodeChannels, where: ResolvedPod, request: pb.GetGpuPodsRequest, limit_s: float
@@ -28,6 +37,23 @@ async def ask_agent(
             node and address.
     """
     ends = time.monotonic() + limit_s
+    try:
+        return await _ask_in_turn(channels, where, request, ends)
+    except StatusError as error:
+        address = channels.answered_lately(where.node)
+        if error.code is not grpc.StatusCode.UNAVAILABLE or address is None:
+            raise
+        remaining_s = ends - time.monotonic()
+        if not await channels.wait_until_reached(
+            where.node, address, min(PATIENCE_S, PATIENCE_SHARE * remaining_s)
+        ):
+            raise
+    return await _ask(channels, where, address, request, ends - time.monotonic())
+
+
+async def _ask_in_turn(
+    channels: NodeChannels, where: ResolvedPod, request: pb.GetGpuPodsRequest, ends: float
+) -> pb.GetGpuPodsResponse:
     for address in where.addresses[:-1]:
         try:
             return await _ask(channels, where, address, request, ends - time.monotonic())
@@ -62,6 +88,7 @@ async def _ask(
             raise
         # The channel was dropped under the call: the node or its address has just gone.
         raise _gone(where, address) from None
+    channels.note_answer(where.node, address)
     return response
 
 

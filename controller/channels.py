@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from ipaddress import ip_address
 
 import grpc
@@ -25,13 +26,16 @@ CHANNEL_OPTIONS = (
     # An agent that was restarted is reached again this soon.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 1_000),
-    ("grpc.max_reconnect_backoff_ms", 2_000),
+    ("grpc.max_reconnect_backoff_ms", 1_000),
     # Nodes are never behind the proxy that the environment may name.
     ("grpc.enable_http_proxy", 0),
 )
 
 CLOSE_GRACE_S = 10.0
 """Calls that run on a channel being dropped may end in this time."""
+
+LATELY_S = 15.0
+"""An agent that answered in this time, and is not reached now, is thought to come back."""
 
 
 class NodeGoneError(Exception):
@@ -46,6 +50,8 @@ class NodeChannels:
         self._port = port
         self._channels: dict[NodeName, dict[str, grpc.aio.Channel]] = {}
         self._closing: set[asyncio.Task[None]] = set()
+        # Which address of a node answered last, and when.
+        self._answered: dict[NodeName, tuple[str, float]] = {}
         cache.subscribe_nodes(self._follow_node)
 
     def get(self, node: NodeName, address: str) -> grpc.aio.Channel:
@@ -65,6 +71,33 @@ class NodeChannels:
             of_node[address] = channel
         return channel
 
+    def note_answer(self, node: NodeName, address: str) -> None:
+        """The agent of ``node`` has just answered at ``address``."""
+        if node in self._channels:
+            self._answered[node] = address, time.monotonic()
+
+    def answered_lately(self, node: NodeName) -> str | None:
+        """The address at which the agent of ``node`` answered not long ago; None if it did not."""
+        address, when = self._answered.get(node, ("", 0.0))
+        return address if address and time.monotonic() - when < LATELY_S else None
+
+    async def wait_until_reached(self, node: NodeName, address: str, limit_s: float) -> bool:
+        """Wait for an agent that is away; False if it is not back in ``limit_s`` seconds.
+
+        It is not waited for again, then, before it has answered once more.
+        """
+        channel = self._channels.get(node, {}).get(address)
+        if channel is None:
+            return False
+        try:
+            async with asyncio.timeout(limit_s):
+                await channel.channel_ready()
+        except (TimeoutError, grpc.aio.UsageError):
+            # The latter: the channel was dropped meanwhile, with its node or address.
+            self._answered.pop(node, None)
+            return False
+        return True
+
     def at(self, address: str) -> str:
         """Where the agent at ``address`` is, for people."""
         return join_host_port(address, self._port)
@@ -83,6 +116,8 @@ class NodeChannels:
         self._drop(name, keep=node.internal_ips if node else ())
 
     def _drop(self, node: NodeName, keep: tuple[str, ...]) -> None:
+        if self._answered.get(node, ("", 0.0))[0] not in keep:
+            self._answered.pop(node, None)
         of_node = self._channels.pop(node, {})
         kept = {address: channel for address, channel in of_node.items() if address in keep}
         if kept:

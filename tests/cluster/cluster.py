@@ -68,6 +68,7 @@ class Cluster:
         archives: Iterable[Path] = (),
         kinds: tuple[NodeKind, ...] | None = None,
     ) -> None:
+        _check_this_machine()
         self.parts = parts
         self._archives = tuple(archives)
         self._kinds = kinds or default_nodes(parts)
@@ -181,3 +182,14 @@ class Cluster:
         chosen = list(self.nodes.values() if nodes is None else nodes)
         with ThreadPoolExecutor(len(chosen)) as pool:
             list(pool.map(do, chosen))
+
+
+def _check_this_machine() -> None:
+    """Raise PartFailedError unless a cluster can run here."""
+    if os.geteuid() != 0:
+        raise PartFailedError("a cluster makes namespaces, links and cgroups: run this as root")
+    if Path("/sys/fs/cgroup/cgroup.controllers").exists():
+        raise PartFailedError(
+            "this machine has cgroup v2 alone, for which the cluster's machines are not made yet: "
+            "boot it with systemd.unified_cgroup_hierarchy=0, or use a machine that has v1"
+        )

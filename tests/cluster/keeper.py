@@ -63,6 +63,7 @@ def down() -> None:
         wait_until(lambda: not proctree.alive(pid), what="the cluster's end", deadline_s=_DOWN_IN_S)
     except PartFailedError as error:
         sys.exit(f"{error}; its log is {_LOG}")
+    _LOG.unlink(missing_ok=True)
     print("the cluster is gone")
 
 

@@ -9,12 +9,15 @@ import json
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.cluster.cluster import Cluster
+from tests.cluster.node import NodeKind
 from tests.cluster.parts import ClusterParts
+from tests.cluster.runtime import Containerd
 from tests.realparts import cgroups, proctree
 from tests.realparts.processes import Supervisor, wait_until
 
@@ -37,30 +40,38 @@ PLACES = ("/etc", "/etc/cni", "/opt", "/run", "/run/netns", "/var/lib", "/var/lo
 SYSCTLS = ("vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops", "net/ipv4/ip_forward")
 
 
-@dataclass(frozen=True)
-class Machine:
-    """What of this machine a cluster could have changed."""
+def found() -> set[str]:
+    """What is on this machine that a cluster could have left there, or changed."""
+    return {
+        *(f"link {entry.name}" for entry in Path("/sys/class/net").iterdir()),
+        *(f"route {line}" for line in Path("/proc/net/route").read_text().splitlines()),
+        *(str(entry) for place in PLACES for entry in Path(place).glob("*")),
+        *(f"{name} = {Path('/proc/sys', name).read_text()}" for name in SYSCTLS),
+    }
 
-    links: frozenset[str]
-    routes: frozenset[str]
-    files: frozenset[str]
-    sysctls: tuple[str, ...]
 
-    @classmethod
-    def now(cls) -> Machine:
-        return cls(
-            links=frozenset(entry.name for entry in Path("/sys/class/net").iterdir()),
-            routes=frozenset(Path("/proc/net/route").read_text().splitlines()),
-            files=frozenset(str(one) for place in PLACES for one in Path(place).glob("*")),
-            sysctls=tuple(Path("/proc/sys", name).read_text() for name in SYSCTLS),
-        )
+def assert_nothing_is_left(folder: Path, before: set[str]) -> None:
+    assert not folder.exists()
+    assert not any(folder.name in point for point in proctree.mount_points())
+    assert not cgroups.exists(f"/{folder.name}")
+    # The kernel takes a network namespace apart after its last process has ended.
+    wait_until(lambda: found() <= before, what="the cluster's links to go")
+
+
+def test_nothing_is_left_of_a_cluster_that_does_not_start(cluster_parts: ClusterParts) -> None:
+    broken = replace(Containerd.of_debian(cluster_parts.base), program=Path("/bin/false"))
+    before = found()
+    cluster = Cluster(cluster_parts, kinds=(NodeKind("broken", broken),))
+    with pytest.raises(subprocess.CalledProcessError, match="/bin/false"), cluster:
+        pass
+    assert_nothing_is_left(cluster.folder, before)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_is_left_of_a_cluster_that_a_signal_ends(
     cluster_parts: ClusterParts, number: signal.Signals
 ) -> None:
-    before = Machine.now()
+    before = found()
     run = subprocess.Popen([sys.executable, "-c", RUN_UNTIL_STOPPED], stdout=subprocess.PIPE)
     assert run.stdout is not None
     folder = Path(json.loads(run.stdout.readline()))
@@ -73,9 +84,4 @@ def test_nothing_is_left_of_a_cluster_that_a_signal_ends(
         assert cgroups.processes(f"/{folder.name}")
         Supervisor().close()
     assert not any(map(proctree.alive, ran))
-    assert not folder.exists()
-    assert not any(folder.name in point for point in proctree.mount_points())
-    assert not cgroups.exists(f"/{folder.name}")
-    # The kernel takes a network namespace apart after its last process has ended.
-    wait_until(lambda: Machine.now().links == before.links, what="the cluster's links to go")
-    assert Machine.now() == before
+    assert_nothing_is_left(folder, before)

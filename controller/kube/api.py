@@ -273,15 +273,6 @@ def _not_kubernetes(name: str, response: aiohttp.ClientResponse) -> MalformedErr
     )
 
 
-def refusal_in_stream(code: int, message: str) -> ApiError:
-    """What an ERROR event of a watch amounts to."""
-    if code == GONE:
-        return GoneError(f"watch: {message}")
-    if code == 0:
-        return MalformedError("watch: an ERROR event without a Status")
-    return RefusedError(code, f"watch: {code} {message}")
-
-
 def _retry_after_s(response: aiohttp.ClientResponse) -> float:
     """The header's seconds; its other form, a date, is not used by API servers.
 

@@ -34,3 +34,12 @@ class GoneError(RefusedError):
 
 class MalformedError(ApiError):
     """The answer is not what the Kubernetes API says it is."""
+
+
+def refusal_in_stream(code: int, message: str) -> ApiError:
+    """What an ERROR event of a watch amounts to."""
+    if code == GONE:
+        return GoneError(f"watch: {message}")
+    if code == 0:
+        return MalformedError("watch: an ERROR event without a Status")
+    return RefusedError(code, f"watch: {code} {message}")

@@ -15,11 +15,11 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 
-from controller.kube.api import KubeApi, refusal_in_stream
+from controller.kube.api import KubeApi
 from controller.kube.backoff import Backoff
 from controller.kube.clock import Clock, SystemClock
 from controller.kube.encoding import Encoding, Event, Identity, Resource, UndecodableError
-from controller.kube.failures import ApiError, GoneError, MalformedError
+from controller.kube.failures import ApiError, GoneError, MalformedError, refusal_in_stream
 from controller.kube.listing import Batch, Listing
 from controller.kube.objects import KubeObject
 from controller.kube.status import ReflectorStatus

@@ -21,7 +21,7 @@ class AsyncClient:
 
     Made anywhere, used on one loop, whose tasks may share it::
 
-        async with AsyncClient("gpupods-controller.gpupods-system:8080") as client:
+        async with AsyncClient("gpupods-controller.gpupods-system:50050") as client:
             answer = await client.get_gpu_pods("team-a/train-0")
 
     Args:

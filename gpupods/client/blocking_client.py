@@ -23,7 +23,7 @@ class Client:
     Threads may share one. It connects when first asked, and again when the connection breaks;
     close it, or use it as a context manager::
 
-        with Client("gpupods-controller.gpupods-system:8080") as client:
+        with Client("gpupods-controller.gpupods-system:50050") as client:
             for gpu in client.get_gpu_pods("team-a/train-0").gpus:
                 print(gpu.info.index, [row.pod for row in gpu.rows])
 

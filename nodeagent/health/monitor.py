@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,6 +38,7 @@ from nodeagent.health.observations import (
 from nodeagent.health.policy_files import PolicyFiles
 from nodeagent.health.state import StateFolder
 from nodeagent.health.verdict import Verdict, judge
+from nodeagent.health.verdict_log import log_changes
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _TICK_S = 5.0
@@ -252,7 +253,7 @@ class HealthMonitor:
         verdicts = tuple(judge(known.slot, known.state, policy) for known in self._memory.gpus)
         if verdicts == self._verdicts:
             return
-        _tell_changes(self._verdicts, verdicts)
+        log_changes(self._verdicts, verdicts)
         self._verdicts = verdicts
         self.version += 1
         for subscriber in tuple(self._subscribers):
@@ -293,24 +294,3 @@ def _state(state: GpuState | None, *, fresh: bool) -> GpuState:
     if state is None:
         return GpuState()
     return replaced_board(state) if fresh else state
-
-
-def _tell_changes(before: Sequence[Verdict], after: Sequence[Verdict]) -> None:
-    """One line for each GPU that is better or worse off."""
-    old = {verdict.index: verdict for verdict in before}
-    for verdict in after:
-        was = old.get(verdict.index)
-        if was is not None and (was.standing, was.reason) == (verdict.standing, verdict.reason):
-            continue
-        if was is None and verdict.fit:
-            continue
-        tell = log.info if verdict.fit else log.warning
-        tell(
-            "gpu.health",
-            index=verdict.index,
-            gpu=verdict.uuid,
-            pci_address=verdict.pci_address,
-            standing=verdict.standing.value,
-            reason=verdict.reason or None,
-            action=verdict.action or None,
-        )

@@ -15,9 +15,9 @@ from controller.cache.informers import NODE_RESOURCE, POD_RESOURCE, Informers
 from controller.cache.reading import pod_record
 from controller.cache.records import NodeRecord, Owner
 from controller.kube.access import KubeAccess
-from controller.kube.api import KubeApi, refusal_in_stream
+from controller.kube.api import KubeApi
 from controller.kube.encoding import Resource
-from controller.kube.failures import GoneError
+from controller.kube.failures import GoneError, refusal_in_stream
 from controller.kube.json_encoding import JsonEncoding
 from controller.kube.listing import Listing
 from controller.kube.objects import Pod

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from nodeagent.health.causes import Cause
 from nodeagent.health.observations import Word
@@ -86,3 +87,17 @@ class GpuState:
     def counting(self) -> tuple[Fault, ...]:
         """The faults that an operator has not accepted."""
         return tuple(fault for fault in self.faults if fault.accepted is None)
+
+    def fault(self, cause: Cause) -> Fault | None:
+        """The fault of this cause, if there is one."""
+        return next((fault for fault in self.faults if fault.cause == cause), None)
+
+    def with_fault(self, fault: Fault) -> GpuState:
+        """With this fault, in the place of one of the same cause."""
+        others = [known for known in self.faults if known.cause != fault.cause]
+        faults = sorted([*others, fault], key=lambda each: each.cause)
+        return replace(self, faults=tuple(faults))
+
+    def keeping(self, keep: Callable[[Fault], bool]) -> GpuState:
+        """Without the faults that ``keep`` does not want."""
+        return replace(self, faults=tuple(fault for fault in self.faults if keep(fault)))

@@ -14,7 +14,6 @@ the time when they happened, and one that has been settled is not news again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from nodeagent.health.causes import (
@@ -130,15 +129,15 @@ def _with_xid(state: GpuState, seen: XidSeen, now: Now, policy: Policy) -> GpuSt
 
 def _with_fault(state: GpuState, happened: Fault) -> GpuState:
     """A fault happens, again or for the first time; one that is older than what is known is not."""
-    known = _fault(state, happened.cause)
+    known = state.fault(happened.cause)
     if known is not None:
         since_wall = min(known.since_wall, happened.since_wall)
         if known.boot_id == happened.boot_id and happened.last_s <= known.last_s:
-            return _put(state, replace(known, since_wall=since_wall))
+            return state.with_fault(replace(known, since_wall=since_wall))
         happened = replace(happened, since_wall=since_wall)
     if state.clean is not None and state.clean.since_s <= happened.last_s:
         state = replace(state, clean=None)
-    return _put(state, happened)
+    return state.with_fault(happened)
 
 
 def _with_reading(state: GpuState, reading: Reading, now: Now, policy: Policy) -> GpuState:
@@ -160,7 +159,7 @@ def _with_reading(state: GpuState, reading: Reading, now: Now, policy: Policy) -
 
 
 def _counts(cause: Cause, state: GpuState, policy: Policy) -> bool:
-    known = _fault(state, cause)
+    known = state.fault(cause)
     accepted = known is not None and known.accepted is not None
     return not accepted and not policy.rule(cause).fault_class.leaves_fit
 
@@ -240,7 +239,7 @@ def _without_accepted(state: GpuState, wrong: list[Cause], reading: Reading) -> 
             return reading.recovery_action is not None
         return reading.remap_failure is not None
 
-    return _keeping(state, lambda fault: not gone(fault))
+    return state.keeping(lambda fault: not gone(fault))
 
 
 def _one_more(clean: Clean | None, at_s: float) -> Clean:
@@ -281,7 +280,7 @@ def _without_ended_faults(state: GpuState, policy: Policy) -> GpuState:
     settled = list(state.settled)
     for fault in ended:
         settled = _settle(settled, fault, state.boot_id)
-    return replace(_keeping(state, lambda f: f not in ended), settled=tuple(settled))
+    return replace(state.keeping(lambda f: f not in ended), settled=tuple(settled))
 
 
 def _counted(state: GpuState, policy: Policy, *, was_fit: bool) -> GpuState:
@@ -302,16 +301,3 @@ def _settle(settled: list[Settled], fault: Fault, boot_id: str) -> list[Settled]
         return settled
     others = [old for old in settled if old.cause != fault.cause]
     return sorted([*others, Settled(fault.cause, fault.last_s)], key=lambda old: old.cause)
-
-
-def _fault(state: GpuState, cause: Cause) -> Fault | None:
-    return next((fault for fault in state.faults if fault.cause == cause), None)
-
-
-def _put(state: GpuState, fault: Fault) -> GpuState:
-    others = [known for known in state.faults if known.cause != fault.cause]
-    return replace(state, faults=tuple(sorted([*others, fault], key=lambda each: each.cause)))
-
-
-def _keeping(state: GpuState, keep: Callable[[Fault], bool]) -> GpuState:
-    return replace(state, faults=tuple(fault for fault in state.faults if keep(fault)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Awaitable, Callable
@@ -130,7 +131,7 @@ FAULTS = {
     ),
     "a node's clock is ahead": Case(
         lambda r: set_clock_ahead(r.node(NODE), 90.0),
-        NODE, "clock", ("90.0 s ahead", "chronyc"), "warning",
+        NODE, "clock", (" s ahead", "chronyc"), "warning",
     ),
     "the agent is away": Case(
         stop_agent, NODE, "agent", ("not reached", "no pod of the DaemonSet"),
@@ -161,6 +162,9 @@ async def test_a_fault_is_found_where_it_is(fault: str) -> None:
                 break
         for words in case.words:
             assert words in told(checks, case.subject, case.name)
+        if case.name == "clock":  # to within half the way there and back, which load makes long
+            (ahead_s,) = re.findall(r"([\d.]+) s ahead", told(checks, case.subject, case.name))
+            assert float(ahead_s) == pytest.approx(90.0, abs=5.0)
         assert code == (1 if case.status == "failed" else 0)
         known = {(case.subject, case.name), ("", "agents")}
         if case.unfit:

@@ -52,7 +52,7 @@ lint: $(READY) build/googleapis ## style, types, layers, the protos, and that th
 	$(BIN)/lint-imports
 	$(BIN)/buf lint
 	$(BIN)/buf build --exclude-source-info -o build/protos.binpb
-	$(BIN)/buf breaking build/protos.binpb --path gpupods --exclude-imports \
+	$(BIN)/buf breaking build/protos.binpb --path gpupods/v1alpha1 --exclude-imports \
 		--against protos/released.binpb
 	$(BIN)/python -m tests.stubs_match
 
@@ -77,7 +77,7 @@ lock: $(READY) ## pin the newest versions that pyproject.toml allows
 
 released: $(READY) build/googleapis ## at a release: what `make lint` holds the protos against from now on
 	$(BIN)/buf build --exclude-source-info -o build/protos.binpb
-	$(BIN)/buf build build/protos.binpb --path gpupods -o protos/released.binpb
+	$(BIN)/buf build build/protos.binpb --path gpupods/v1alpha1 -o protos/released.binpb
 
 clean: ## remove the environment and all that was built
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

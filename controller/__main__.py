@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from controller.controller import Controller
-from controller.kube.access import KubeAccess
 from controller.settings import ENVIRONMENT_PREFIX, ControllerSettings
+from gpupods.kube.access import KubeAccess
 from gpupods.logs import configure_logs
 from gpupods.serving import run, until_signal
 from gpupods.settings import fail_startup, read_settings

@@ -20,14 +20,14 @@ from controller.diagnosis.nodes import AgentsDiagnosis
 from controller.diagnosis.rights import needed_rights
 from controller.diagnosis.service import ClusterDiagnosis
 from controller.http.server import HttpServer
-from controller.kube.access import KubeAccess
-from controller.kube.api import KubeApi
-from controller.kube.status import ReflectorStatus
 from controller.leader.candidate import Candidate, lease_namespace
 from controller.readiness import SYNCED, Readiness
 from controller.service import ClusterGpuPods
 from controller.settings import ControllerSettings
 from gpupods.addresses import HostPort
+from gpupods.kube.access import KubeAccess
+from gpupods.kube.api import KubeApi
+from gpupods.kube.status import ReflectorStatus
 from gpupods.serving import GrpcServer
 from gpupods.v1alpha1 import diagnosis_pb2, diagnosis_pb2_grpc
 from gpupods.v1alpha1 import gpupods_pb2 as pb

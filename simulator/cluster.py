@@ -12,9 +12,9 @@ from types import TracebackType
 from typing import Self
 
 from controller.controller import Controller, ControllerAddresses
-from controller.kube.access import KubeAccess
 from controller.settings import ControllerSettings
 from gpupods.addresses import HostPort
+from gpupods.kube.access import KubeAccess
 from nodeagent.containers.identify import IdentifyMode
 from simulator.agents import Agents
 from simulator.apiserver import SimulatedApiServer

@@ -8,17 +8,17 @@ from collections.abc import Set as AbstractSet
 
 from controller.cache.cluster import NODES, PODS, ClusterCache
 from controller.cache.reading import node_record, pod_record
-from controller.kube.access import KubeAccess
-from controller.kube.api import KubeApi
-from controller.kube.encoding import Resource
-from controller.kube.from_protobuf import node_from_protobuf, pod_from_protobuf
-from controller.kube.json_encoding import JsonEncoding
-from controller.kube.objects import Node, Pod
-from controller.kube.protobuf_encoding import ProtobufEncoding
-from controller.kube.reflector import Pace, Reflector
-from controller.kube.status import ReflectorStatus
-from controller.kube_api import objects_pb2
 from gpupods.identity import PodUid
+from gpupods.kube.access import KubeAccess
+from gpupods.kube.api import KubeApi
+from gpupods.kube.encoding import Resource
+from gpupods.kube.from_protobuf import node_from_protobuf, pod_from_protobuf
+from gpupods.kube.json_encoding import JsonEncoding
+from gpupods.kube.objects import Node, Pod
+from gpupods.kube.protobuf_encoding import ProtobufEncoding
+from gpupods.kube.reflector import Pace, Reflector
+from gpupods.kube.status import ReflectorStatus
+from gpupods.kube_api import objects_pb2
 
 POD_RESOURCE: Resource[Pod] = Resource(
     PODS,

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from controller.cache.records import Owner
-from controller.kube.objects import OwnerReference
+from gpupods.kube.objects import OwnerReference
 
 
 def owner_of(references: Sequence[OwnerReference], template_hash: str) -> Owner | None:

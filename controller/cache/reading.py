@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from controller.cache.owners import owner_of
 from controller.cache.records import ContainerOfPod, NodeRecord, PodRecord
-from controller.kube.objects import ContainerStatus, Node, Pod, PodSpec, PodStatus
 from gpupods.identity import NodeName, PodUid, bare_container_id
+from gpupods.kube.objects import ContainerStatus, Node, Pod, PodSpec, PodStatus
 
 INTERNAL_IP = "InternalIP"
 

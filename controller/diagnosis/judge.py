@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from controller.cache.cluster import ClusterCache
 from controller.cache.records import NodeRecord, PodRecord
 from controller.diagnosis.rights import Right
-from controller.kube.status import ReflectorStatus
 from gpupods.diagnosis import Check, failed, ok, warning
+from gpupods.kube.status import ReflectorStatus
 
 API_SERVER = "API server"
 CACHE = "cache"

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from controller.kube.api import KubeApi
-from controller.kube.failures import MalformedError
 from controller.settings import ControllerSettings
+from gpupods.kube.api import KubeApi
+from gpupods.kube.failures import MalformedError
 
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 

@@ -14,10 +14,10 @@ from controller.cache.informers import Informers
 from controller.diagnosis import judge
 from controller.diagnosis.nodes import AgentsDiagnosis, Diagnosed
 from controller.diagnosis.rights import Right, missing_rights
-from controller.kube.api import KubeApi
-from controller.kube.failures import ApiError
 from controller.leader.candidate import Candidate
 from gpupods.diagnosis import Check, to_message
+from gpupods.kube.api import KubeApi
+from gpupods.kube.failures import ApiError
 from gpupods.serving import answer
 from gpupods.v1alpha1 import diagnosis_pb2 as pb
 from gpupods.v1alpha1 import diagnosis_pb2_grpc as pb_grpc

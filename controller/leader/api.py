@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from controller.kube.api import KubeApi
-from controller.kube.failures import MalformedError, RefusedError
 from controller.leader.lease import Claim, Lease, lease_from, lease_object
+from gpupods.kube.api import KubeApi
+from gpupods.kube.failures import MalformedError, RefusedError
 
 NOT_FOUND = 404
 CONFLICT = 409

@@ -7,12 +7,12 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from controller.kube.access import KubeAccess
-from controller.kube.api import KubeApi
 from controller.leader.api import LeaseApi
 from controller.leader.election import Election, Terms
 from controller.leader.elector import Elector, identity_of
 from controller.settings import ControllerSettings
+from gpupods.kube.access import KubeAccess
+from gpupods.kube.api import KubeApi
 
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 DEFAULT_NAMESPACE = "gpupods-system"

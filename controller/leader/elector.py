@@ -11,11 +11,11 @@ from typing import Protocol
 
 import structlog
 
-from controller.kube.clock import Clock, SystemClock
-from controller.kube.failures import ApiError
 from controller.leader.api import ClaimRefusedError
 from controller.leader.election import Election
 from controller.leader.lease import NOBODY, Claim, Lease
+from gpupods.kube.clock import Clock, SystemClock
+from gpupods.kube.failures import ApiError
 
 log = structlog.get_logger()
 

@@ -18,10 +18,10 @@ import uvloop
 from controller.cache.cluster import ClusterCache
 from controller.cache.records import PodRecord
 from controller.controller import Controller
-from controller.kube.access import KubeAccess
 from controller.resolve import resolve
 from controller.settings import ControllerSettings
 from gpupods.addresses import HostPort
+from gpupods.kube.access import KubeAccess
 from gpupods.logs import LogFormat, LogLevel, configure_logs
 from tests.bench.controller_scale_server import stamp_of
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import uvloop
 from aiohttp import web
 
-from controller.kube_api import objects_pb2 as pb
+from gpupods.kube_api import objects_pb2 as pb
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 TICK_S = 0.001

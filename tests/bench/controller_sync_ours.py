@@ -11,7 +11,7 @@ import uvloop
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.informers import Informers
-from controller.kube.access import KubeAccess
+from gpupods.kube.access import KubeAccess
 from gpupods.logs import LogFormat, LogLevel, configure_logs
 
 LIMIT_S = 300.0

@@ -16,10 +16,10 @@ from typing import TypeVar
 from controller.controller import Controller
 from controller.enrich import enrich
 from controller.http import protojson
-from controller.kube.access import KubeAccess
 from controller.resolve import resolve
 from controller.settings import ControllerSettings
 from gpupods.addresses import HostPort
+from gpupods.kube.access import KubeAccess
 from gpupods.logs import LogFormat, LogLevel, configure_logs
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from nodeagent.containers.containerd import Containerd

@@ -9,7 +9,7 @@ import asyncio
 import uuid
 from typing import Protocol
 
-from controller.kube.access import KubeAccess
+from gpupods.kube.access import KubeAccess
 from simulator.apiserver.server import SimulatedApiServer
 from tests.realparts import objects
 from tests.realparts.apiserver import Apiserver

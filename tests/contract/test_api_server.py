@@ -14,16 +14,16 @@ from controller.cache.cluster import ClusterCache
 from controller.cache.informers import NODE_RESOURCE, POD_RESOURCE, Informers
 from controller.cache.reading import pod_record
 from controller.cache.records import NodeRecord, Owner
-from controller.kube.access import KubeAccess
-from controller.kube.api import KubeApi
-from controller.kube.encoding import Resource
-from controller.kube.failures import GoneError, refusal_in_stream
-from controller.kube.json_encoding import JsonEncoding
-from controller.kube.listing import Listing
-from controller.kube.objects import Pod
-from controller.kube.reflector import FROM_THE_STORE, Pace
 from gpupods.addresses import HostPort
 from gpupods.identity import ContainerId, NodeName, PodRef, PodUid
+from gpupods.kube.access import KubeAccess
+from gpupods.kube.api import KubeApi
+from gpupods.kube.encoding import Resource
+from gpupods.kube.failures import GoneError, refusal_in_stream
+from gpupods.kube.json_encoding import JsonEncoding
+from gpupods.kube.listing import Listing
+from gpupods.kube.objects import Pod
+from gpupods.kube.reflector import FROM_THE_STORE, Pace
 from simulator.apiserver.server import SimulatedApiServer
 from simulator.model import Cluster
 from tests.contract.kube_clusters import KubeCluster, RealKubeCluster, SimulatedKubeCluster

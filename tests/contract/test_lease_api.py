@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from controller.kube.access import KubeAccess
-from controller.kube.api import KubeApi
-from controller.kube.failures import RefusedError
 from controller.leader.api import ClaimRefusedError, LeaseApi
 from controller.leader.lease import NOBODY, Claim, Lease
+from gpupods.kube.access import KubeAccess
+from gpupods.kube.api import KubeApi
+from gpupods.kube.failures import RefusedError
 from simulator.apiserver.server import SimulatedApiServer
 from simulator.model import Cluster
 from tests.realparts.apiserver import Apiserver

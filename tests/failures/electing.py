@@ -8,10 +8,10 @@ import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from controller.kube.failures import ApiError
 from controller.leader.election import Election, Terms
 from controller.leader.elector import Elector
 from controller.leader.lease import Claim, Lease
+from gpupods.kube.failures import ApiError
 from tests.unit.controller.leader.lease_server import LeaseServer
 
 TURNS = 20

@@ -19,11 +19,11 @@ from aiohttp import web
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.informers import POD_RESOURCE, PodStore
-from controller.kube.access import KubeAccess
-from controller.kube.api import KubeApi
-from controller.kube.objects import Pod
-from controller.kube.reflector import Pace, Reflector
 from gpupods.identity import PodUid
+from gpupods.kube.access import KubeAccess
+from gpupods.kube.api import KubeApi
+from gpupods.kube.objects import Pod
+from gpupods.kube.reflector import Pace, Reflector
 
 Json = dict[str, Any]
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]

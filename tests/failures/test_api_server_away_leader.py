@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.kube.failures import RefusedError, UnreachableError
+from gpupods.kube.failures import RefusedError, UnreachableError
 from tests.failures.electing import electing
 
 AWAY = UnreachableError("GET https://10.96.0.1/: no answer in time")

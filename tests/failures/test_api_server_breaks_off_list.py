@@ -6,8 +6,8 @@ import pytest
 from aiohttp import web
 from structlog.testing import capture_logs
 
-from controller.kube import api
-from controller.kube.reflector import Pace
+from gpupods.kube import api
+from gpupods.kube.reflector import Pace
 from tests.failures.kube_script import ScriptedApiServer, following, hang, pod, refuse, until
 
 PAIRS = Pace(page_size=2)

@@ -8,9 +8,9 @@ import pytest
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.reading import pod_record
-from controller.kube.json_encoding import JsonEncoding
-from controller.kube.objects import Pod
 from gpupods.identity import NodeName
+from gpupods.kube.json_encoding import JsonEncoding
+from gpupods.kube.objects import Pod
 from nodeagent.pod_map import parse_pod_map
 
 

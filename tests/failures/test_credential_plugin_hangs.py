@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from controller.kube import access as access_module
-from controller.kube.access import KubeAccess
+from gpupods.kube import access as access_module
+from gpupods.kube.access import KubeAccess
 from tests.failures.kube_script import ScriptedApiServer, following, pod, refuse, until
 from tests.failures.test_token_rotated import PLUGIN, kubeconfig
 

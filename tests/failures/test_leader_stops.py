@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from controller.kube.failures import UnreachableError
 from controller.leader.election import Terms
 from controller.leader.lease import NOBODY
+from gpupods.kube.failures import UnreachableError
 from tests.failures.electing import electing
 
 

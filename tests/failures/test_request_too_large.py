@@ -11,9 +11,9 @@ import grpc
 import pytest
 
 from controller.controller import Controller, ControllerAddresses
-from controller.kube.access import KubeAccess
 from controller.settings import ControllerSettings
 from gpupods.addresses import HostPort
+from gpupods.kube.access import KubeAccess
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
 

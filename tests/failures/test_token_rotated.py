@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from kubernetes.config import incluster_config
 
-from controller.kube.access import KubeAccess
-from controller.kube.kubeconfig import InCluster
+from gpupods.kube.access import KubeAccess
+from gpupods.kube.service_account import InCluster, ServiceAccount
 from tests.failures.kube_script import ScriptedApiServer, following, pod, refuse, status, until
 
 PLUGIN = """\
@@ -111,23 +110,14 @@ async def test_the_files_of_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     token, authority = tmp_path / "token", tmp_path / "ca.crt"
     token.write_text("first\n")
     authority.write_text("unused over http\n")
-    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(token))
-    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(authority))
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
     async with ScriptedApiServer() as server:
 
-        def load() -> Any:
-            configuration = InCluster().load()
-            configuration.host = server.url
-            hook = configuration.refresh_api_key_hook
-
-            def keep_host(refreshed: Any) -> None:
-                hook(refreshed)
-                refreshed.host = server.url
-
-            configuration.refresh_api_key_hook = keep_host
-            return configuration
+        def load() -> ServiceAccount:
+            account = InCluster(tmp_path).load()
+            account.host = server.url
+            return account
 
         await follow_a_rotation(server, KubeAccess("in-cluster configuration", load), token)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.kube.reflector import Pace
+from gpupods.kube.reflector import Pace
 from tests.failures.kube_script import ScriptedApiServer, following, hang, pod, say_lines, until
 
 SHORT = Pace(watch_s=0, margin_s=0.1)

@@ -105,10 +105,10 @@ def test_every_module_finds_what_it_imports(part: str, podman: Podman) -> None:
     assert podman.output(building.image(part), "-c", script, entrypoint="python") == "all there\n"
 
 
-def test_the_agent_s_image_has_no_kubernetes_client(podman: Podman) -> None:
-    script = "import importlib.util as u; print(u.find_spec('kubernetes'), u.find_spec('aiohttp'))"
+def test_the_agent_s_image_has_no_kubernetes_package(podman: Podman) -> None:
+    script = "import importlib.util as u; print(u.find_spec('kubernetes'))"
     found = podman.output(building.image("nodeagent"), "-c", script, entrypoint="python")
-    assert found == "None None\n"
+    assert found == "None\n"
 
 
 def test_the_controller_s_image_has_a_client_that_works(podman: Podman) -> None:

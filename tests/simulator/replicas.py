@@ -10,10 +10,10 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from controller.controller import Controller, ControllerAddresses
-from controller.kube.access import KubeAccess
 from controller.settings import ControllerSettings
 from gpupods import AsyncClient
 from gpupods.addresses import HostPort
+from gpupods.kube.access import KubeAccess
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from tests.simulator.running import Running, patiently
 

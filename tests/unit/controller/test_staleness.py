@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from controller.controller import own_target, staleness
-from controller.kube.status import ReflectorStatus
 from gpupods.addresses import HostPort
+from gpupods.kube.status import ReflectorStatus
 
 
 def test_a_watch_that_is_being_renewed_is_no_news() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.informers import Informers
-from controller.kube.access import KubeAccess
 from gpupods.identity import PodRef
+from gpupods.kube.access import KubeAccess
 from tests.failures.kube_script import ScriptedApiServer, hang, pod, until
 
 

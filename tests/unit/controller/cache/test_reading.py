@@ -8,8 +8,8 @@ import pytest
 from controller.cache.owners import owner_of
 from controller.cache.reading import node_record, pod_record
 from controller.cache.records import Owner
-from controller.kube.json_encoding import JsonEncoding
-from controller.kube.objects import Node, OwnerReference, Pod
+from gpupods.kube.json_encoding import JsonEncoding
+from gpupods.kube.objects import Node, OwnerReference, Pod
 
 
 def pod(**parts: Any) -> Pod:

@@ -7,10 +7,10 @@ from controller.cache.records import NodeRecord, Owner, PodRecord
 from controller.diagnosis import judge
 from controller.diagnosis.judge import Expectation
 from controller.diagnosis.rights import Right, needed_rights
-from controller.kube.status import ReflectorStatus
 from controller.settings import ControllerSettings
 from gpupods.diagnosis import Check, Status
 from gpupods.identity import NodeName, PodUid
+from gpupods.kube.status import ReflectorStatus
 
 N1 = NodeName("n1")
 

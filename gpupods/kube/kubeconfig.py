@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from gpupods.kube.service_account import InCluster
+
 Configuration: TypeAlias = Any
 """kubernetes.client.Configuration, which has no types."""
 
@@ -22,28 +24,6 @@ TOKEN_KEYS = ("BearerToken", "authorization")
 """Under which `kubernetes` keeps the Authorization header: since 36, and before."""
 
 DEFAULT_KUBECONFIG = "~/.kube/config"
-
-
-@dataclass(frozen=True, slots=True)
-class InCluster:
-    """The files and variables that Kubernetes gives to each pod."""
-
-    def __str__(self) -> str:
-        """For messages."""
-        return "in-cluster configuration"
-
-    def load(self) -> Configuration:
-        """Read them. Raises ValueError."""
-        from kubernetes.config import ConfigException, load_incluster_config  # noqa: PLC0415
-
-        configuration = _blank()
-        try:
-            load_incluster_config(client_configuration=configuration)
-        except (ConfigException, OSError) as error:
-            raise ValueError(
-                f"{self}: {error} Outside a pod, name a kubeconfig file instead"
-            ) from error
-        return configuration
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from controller.kube.access import KubeAccess
-from controller.kube.kubeconfig import Configuration
+from gpupods.kube.access import KubeAccess
+from gpupods.kube.kubeconfig import Configuration
 
 
 class Rotating:

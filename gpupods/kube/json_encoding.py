@@ -6,9 +6,9 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from controller.kube.encoding import Event, Identity, Page, Status, UndecodableError
-from controller.kube.failures import MalformedError
-from controller.kube.objects import AnyObject
+from gpupods.kube.encoding import Event, Identity, Page, Status, UndecodableError
+from gpupods.kube.failures import MalformedError
+from gpupods.kube.objects import AnyObject
 
 T = TypeVar("T")
 

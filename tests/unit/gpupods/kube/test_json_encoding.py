@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.kube.encoding import Page, Status
-from controller.kube.failures import MalformedError
-from controller.kube.json_encoding import MAX_EVENT_BYTES, JsonEncoding, Lines
-from controller.kube.objects import Pod
+from gpupods.kube.encoding import Page, Status
+from gpupods.kube.failures import MalformedError
+from gpupods.kube.json_encoding import MAX_EVENT_BYTES, JsonEncoding, Lines
+from gpupods.kube.objects import Pod
 
 LINE = st.binary(min_size=1, max_size=30).filter(lambda line: b"\n" not in line and line.strip())
 

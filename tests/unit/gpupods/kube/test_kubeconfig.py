@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import trustme
 
-from controller.kube.access import KubeAccess
-from controller.kube.kubeconfig import InCluster, Kubeconfig, source_of_access
+from gpupods.kube.access import KubeAccess
+from gpupods.kube.kubeconfig import Kubeconfig, source_of_access
+from gpupods.kube.service_account import InCluster
 
 GOOD: dict[str, Any] = {
     "apiVersion": "v1",

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.kube.encoding import Event, Identity, Status, UndecodableError
-from controller.kube.failures import MalformedError
-from controller.kube.from_protobuf import node_from_protobuf, pod_from_protobuf
-from controller.kube.json_encoding import MAX_EVENT_BYTES
-from controller.kube.objects import ContainerState, ContainerStateTerminated, Node, Pod, PodLabels
-from controller.kube.protobuf_encoding import MAGIC, ProtobufEncoding, ProtobufFrames
-from controller.kube_api import objects_pb2
+from gpupods.kube.encoding import Event, Identity, Status, UndecodableError
+from gpupods.kube.failures import MalformedError
+from gpupods.kube.from_protobuf import node_from_protobuf, pod_from_protobuf
+from gpupods.kube.json_encoding import MAX_EVENT_BYTES
+from gpupods.kube.objects import ContainerState, ContainerStateTerminated, Node, Pod, PodLabels
+from gpupods.kube.protobuf_encoding import MAGIC, ProtobufEncoding, ProtobufFrames
+from gpupods.kube_api import objects_pb2
 
 PODS: ProtobufEncoding[objects_pb2.Pod, Pod] = ProtobufEncoding(objects_pb2.Pod, pod_from_protobuf)
 NODES: ProtobufEncoding[objects_pb2.Node, Node] = ProtobufEncoding(

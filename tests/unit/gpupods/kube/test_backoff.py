@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.kube.backoff import Backoff
+from gpupods.kube.backoff import Backoff
 
 
 def test_doubles_up_to_the_longest() -> None:

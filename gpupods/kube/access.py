@@ -1,6 +1,6 @@
 """The way to the API server: its address, TLS, and credentials that may change at any time.
 
-Reading them is `controller.kube.kubeconfig`'s; this gives each its deadline and keeps them fresh:
+Reading them is `gpupods.kube.kubeconfig`'s; this gives each its deadline and keeps them fresh:
 a token that rotates is asked for before every request, and everything is read again after the
 server has refused it.
 """
@@ -14,9 +14,9 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 from typing import TypeVar
 
-from controller.kube import kubeconfig as sources
-from controller.kube.deadline import OneAtATime, start
-from controller.kube.failures import UnreachableError
+from gpupods.kube import kubeconfig as sources
+from gpupods.kube.deadline import OneAtATime, start
+from gpupods.kube.failures import UnreachableError
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from controller.kube.encoding import UndecodableError
-from controller.kube.objects import (
+from gpupods.kube.encoding import UndecodableError
+from gpupods.kube.objects import (
     ContainerState,
     ContainerStateTerminated,
     ContainerStatus,
@@ -23,7 +23,7 @@ from controller.kube.objects import (
     PodSpec,
     PodStatus,
 )
-from controller.kube_api import objects_pb2
+from gpupods.kube_api import objects_pb2
 
 TEMPLATE_HASH = "pod-template-hash"
 

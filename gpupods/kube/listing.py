@@ -11,9 +11,9 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from controller.kube.api import KubeApi
-from controller.kube.encoding import Encoding, Resource
-from controller.kube.failures import MalformedError
+from gpupods.kube.api import KubeApi
+from gpupods.kube.encoding import Encoding, Resource
+from gpupods.kube.failures import MalformedError
 
 T = TypeVar("T")
 

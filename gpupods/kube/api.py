@@ -16,9 +16,9 @@ from typing import Any, Generic, TypeVar
 import aiohttp
 import msgspec
 
-from controller.kube.access import KubeAccess
-from controller.kube.encoding import Encoding, Resource, Status
-from controller.kube.failures import (
+from gpupods.kube.access import KubeAccess
+from gpupods.kube.encoding import Encoding, Resource, Status
+from gpupods.kube.failures import (
     GONE,
     ApiError,
     GoneError,
@@ -26,7 +26,7 @@ from controller.kube.failures import (
     RefusedError,
     UnreachableError,
 )
-from controller.kube.json_encoding import read_status
+from gpupods.kube.json_encoding import read_status
 from gpupods.logs import shorten
 from gpupods.version import VERSION
 

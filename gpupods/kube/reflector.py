@@ -15,14 +15,14 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 
-from controller.kube.api import KubeApi
-from controller.kube.backoff import Backoff
-from controller.kube.clock import Clock, SystemClock
-from controller.kube.encoding import Encoding, Event, Identity, Resource, UndecodableError
-from controller.kube.failures import ApiError, GoneError, MalformedError, refusal_in_stream
-from controller.kube.listing import Batch, Listing
-from controller.kube.objects import KubeObject
-from controller.kube.status import ReflectorStatus
+from gpupods.kube.api import KubeApi
+from gpupods.kube.backoff import Backoff
+from gpupods.kube.clock import Clock, SystemClock
+from gpupods.kube.encoding import Encoding, Event, Identity, Resource, UndecodableError
+from gpupods.kube.failures import ApiError, GoneError, MalformedError, refusal_in_stream
+from gpupods.kube.listing import Batch, Listing
+from gpupods.kube.objects import KubeObject
+from gpupods.kube.status import ReflectorStatus
 
 log = structlog.get_logger()
 

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from controller.kube.deadline import OneAtATime, start
+from gpupods.kube.deadline import OneAtATime, start
 
 
 def fail() -> None:

@@ -14,10 +14,10 @@ from typing import Any, Generic, TypeVar
 
 from google.protobuf.message import DecodeError, Message
 
-from controller.kube.encoding import Event, Identity, Page, Status, UndecodableError
-from controller.kube.failures import MalformedError
-from controller.kube.json_encoding import MAX_EVENT_BYTES
-from controller.kube_api import objects_pb2
+from gpupods.kube.encoding import Event, Identity, Page, Status, UndecodableError
+from gpupods.kube.failures import MalformedError
+from gpupods.kube.json_encoding import MAX_EVENT_BYTES
+from gpupods.kube_api import objects_pb2
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Message)

@@ -1,1 +1,0 @@
-"""The Kubernetes API as the controller meets it: credentials, objects, list and watch."""

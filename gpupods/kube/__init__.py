@@ -1,0 +1,1 @@
+"""The Kubernetes API as both services meet it: credentials, objects, list, watch and writes."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gpupods.client.answer import (
         GpuHealth,
+        GpuHealthDetail,
         GpuInfo,
         GpuPodsAnswer,
         GpuProcess,
@@ -48,6 +49,7 @@ __all__ = [
     "Client",
     "DeadlineExceeded",
     "GpuHealth",
+    "GpuHealthDetail",
     "GpuInfo",
     "GpuPodsAnswer",
     "GpuPodsError",

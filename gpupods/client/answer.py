@@ -136,8 +136,36 @@ class UnattributedProcess(GpuProcess):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GpuHealthDetail:
+    """Why a GPU is unfit, or that an operator's word decides. Texts are for a person.
+
+    ``xid`` is None where none led to it; ``operator`` where the word is nobody's, and then
+    ``until`` is None, too; with an operator it is when the word ends, None: when it is taken back.
+    """
+
+    reason: str
+    xid: int | None
+    since: datetime | None
+    action: str
+    """What to do."""
+    ends: str
+    """How it ends."""
+    source: str
+    """What noticed it: nvml, kernel log, operator."""
+    others: tuple[str, ...]
+    """Whatever else is wrong with it, each as a reason."""
+    recovering: bool
+    """Unfit still, though all that is wanting is that it stays clean for a while."""
+    operator: str | None
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GpuInfo:
-    """One physical GPU. ``index`` is None only if the answer tells nothing but its UUID."""
+    """One physical GPU. ``index`` is None only if the answer tells nothing but its UUID.
+
+    ``health_detail`` is None where there is nothing to tell.
+    """
 
     uuid: GpuUuid
     index: int | None
@@ -148,6 +176,7 @@ class GpuInfo:
     memory_total_mib: int | None
     mig_mode: MigMode
     health: GpuHealth
+    health_detail: GpuHealthDetail | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from gpupods.client.answer import (
     GpuHealth,
+    GpuHealthDetail,
     GpuInfo,
     GpuPodsAnswer,
     GpuState,
@@ -124,6 +125,23 @@ def _info_from(uuid: GpuUuid, info: pb.GpuInfo) -> GpuInfo:
         memory_total_mib=info.memory_total if info.memory_known else None,
         mig_mode=MIG_MODES.get(info.mig_mode, MigMode.UNKNOWN),
         health=HEALTHS.get(info.health, GpuHealth.UNKNOWN),
+        health_detail=detail_from(info.health_detail) if info.HasField("health_detail") else None,
+    )
+
+
+def detail_from(detail: pb.GpuHealthDetail) -> GpuHealthDetail:
+    """Why a GPU is unfit, as `gpupods.client.answer` has it."""
+    return GpuHealthDetail(
+        reason=detail.reason,
+        xid=detail.xid or None,
+        since=_time(detail.since) if detail.HasField("since") else None,
+        action=detail.action,
+        ends=detail.ends,
+        source=detail.source,
+        others=tuple(detail.others),
+        recovering=detail.recovering,
+        operator=detail.operator or None,
+        until=_time(detail.until) if detail.HasField("until") else None,
     )
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from gpupods.cli.output.columns import Row, join_wrapped, lay_out
-from gpupods.cli.output.process_rows import MARK, columns_for, other_memory_row, row_for
+from gpupods.cli.output.columns import Layout, Row, join_wrapped, lay_out
+from gpupods.cli.output.process_rows import MARK, Columns, columns_for, other_memory_row, row_for
 from gpupods.cli.output.terminal_text import shown
 from gpupods.cli.output.units import UNKNOWN, moment, percent, used_of_total
 from gpupods.cli.question import Question
@@ -21,6 +21,9 @@ GPU = "bold"
 UNFIT_GPU = "bold red"
 QUIET = "dim"
 
+SPARED: tuple[tuple[str, ...], ...] = ((), ("TYPE",), ("TYPE", "OWNER"))
+"""What a line can do without where it has no room for all; `-o wide` has all of it."""
+
 
 def table(
     answer: GpuPodsAnswer, question: Question, *, wide: bool = False, width: int | None = None
@@ -29,14 +32,13 @@ def table(
 
     Rows of the pod that was asked for are marked with "*", unless no others are there.
     """
-    columns = columns_for(answer, wide=wide, marked=not question.only_this_pod)
-    groups = [(gpu, _rows(gpu, question, columns.names)) for gpu in answer.gpus]
-    layout = lay_out(columns.columns, [row for _, rows in groups for row in rows], width)
+    groups, layout = _fitted(answer, question, wide=wide, width=width)
     lines = [Text(line) for line in join_wrapped(list(_node_facts(answer, question)), width)]
     if any(rows for _, rows in groups):
         lines += [Text(), *layout.header(HEADER)]
     for gpu, rows in groups:
         lines += [Text(), *_gpu_title(gpu.info, wide=wide, width=width)]
+        lines += [Text(line, style=style) for line, style in _health(gpu.info, wide=wide)]
         if not gpu.processes:
             whose = " of this pod" if question.only_this_pod else ""
             lines.append(Text(f"  no process{whose} found", style=QUIET))
@@ -44,6 +46,20 @@ def table(
             lines += layout.render(row)
     lines += [Text(line) for line in _remarks(answer, question)]
     return lines
+
+
+def _fitted(
+    answer: GpuPodsAnswer, question: Question, *, wide: bool, width: int | None
+) -> tuple[list[tuple[GpuState, list[Row]]], Layout]:
+    """The rows in as many columns as there is room for on a line."""
+    names = columns_for(answer, wide=wide, marked=not question.only_this_pod).names
+    for spared in ((),) if wide else SPARED:
+        columns = Columns(tuple(name for name in names if name not in spared))
+        groups = [(gpu, _rows(gpu, question, columns.names)) for gpu in answer.gpus]
+        layout = lay_out(columns.columns, [row for _, rows in groups for row in rows], width)
+        if len(layout.lines) == 1:
+            break
+    return groups, layout
 
 
 def _rows(gpu: GpuState, question: Question, names: tuple[str, ...]) -> list[Row]:
@@ -89,9 +105,28 @@ def _facts(info: GpuInfo, wide: bool) -> Iterator[str]:  # noqa: FBT001
         yield "MIG enabled"
     if info.health is GpuHealth.UNFIT:
         yield "UNFIT: to be given to nobody"
+    elif info.health_detail is not None and info.health_detail.operator:
+        yield "restored"
     if wide:
         yield shown(info.uuid)
         yield f"PCI {shown(info.pci_address or UNKNOWN)}"
+
+
+def _health(info: GpuInfo, *, wide: bool) -> Iterator[tuple[str, str]]:
+    """Why it is unfit, or fit by somebody's word; with what to do where there is room."""
+    detail = info.health_detail
+    if detail is None:
+        return
+    style = UNFIT_GPU if info.health is GpuHealth.UNFIT else QUIET
+    since = f", since {moment(detail.since)}" if detail.since is not None else ""
+    until = f", until {moment(detail.until)}" if detail.until is not None else ""
+    yield f"  {shown(detail.reason)}{since}{until}", style
+    if info.health is not GpuHealth.UNFIT:
+        return
+    yield f"  to do: {shown(detail.action)}", ""
+    if wide:
+        yield f"  fit again: {shown(detail.ends)}", ""
+        yield from ((f"  also: {shown(other)}", "") for other in detail.others)
 
 
 def _remarks(answer: GpuPodsAnswer, question: Question) -> Iterator[str]:

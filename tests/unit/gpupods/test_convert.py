@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from gpupods.client import convert
 from gpupods.client.answer import (
     GpuHealth,
+    GpuHealthDetail,
     MigInstance,
     MigMode,
     MissingKind,
@@ -92,6 +94,38 @@ def test_mig_owner_and_types() -> None:
     (host,) = gpus[0].unattributed
     assert host.reason is UnattributedReason.HOST_PROCESS
     assert host.detail == "cgroup /system.slice/gdm.service"
+
+
+def test_why_a_gpu_is_unfit() -> None:
+    response = pb.GetGpuPodsResponse()
+    response.GpuInfos[GPU0].CopyFrom(pb.GpuInfo(uuid=GPU0, health=pb.GPU_HEALTH_UNFIT))
+    detail = response.GpuInfos[GPU0].health_detail
+    detail.reason, detail.xid, detail.action, detail.ends = "XID 79: gone", 79, "look", "some day"
+    detail.source, detail.operator, detail.recovering = "operator", "anna", True
+    detail.others.append("lost: gone")
+    detail.since.FromJsonString("2026-11-30T09:00:00Z")
+    detail.until.FromJsonString("2026-12-01T09:00:00Z")
+    (gpu,) = answer_from(response).gpus
+    assert gpu.info.health_detail == GpuHealthDetail(
+        reason="XID 79: gone",
+        xid=79,
+        since=datetime(2026, 11, 30, 9, tzinfo=UTC),
+        action="look",
+        ends="some day",
+        source="operator",
+        others=("lost: gone",),
+        recovering=True,
+        operator="anna",
+        until=datetime(2026, 12, 1, 9, tzinfo=UTC),
+    )
+
+
+def test_unset_words_of_a_health_are_none() -> None:
+    response = pb.GetGpuPodsResponse()
+    response.GpuInfos[GPU0].health_detail.reason = "r"
+    detail = answer_from(response).gpus[0].info.health_detail
+    assert detail is not None
+    assert (detail.xid, detail.since, detail.operator, detail.until) == (None, None, None, None)
 
 
 def test_numbers_of_a_newer_contract_are_unknown() -> None:

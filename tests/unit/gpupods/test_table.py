@@ -63,7 +63,22 @@ def unfit() -> pb.GetGpuPodsResponse:
     response = pb.GetGpuPodsResponse(node_name="gpu-node-1", sample_time=SAMPLED)
     response.GpuInfos[GPU0].CopyFrom(a100(GPU0, 0, used=100, usage=0))
     response.GpuInfos[GPU0].health = pb.GPU_HEALTH_UNFIT
+    detail = response.GpuInfos[GPU0].health_detail
+    detail.reason = "XID 79: the GPU has fallen off the bus"
+    detail.action = "restart the node"
+    detail.ends = "with a restart of the machine"
+    detail.since.CopyFrom(SAMPLED)
+    detail.others.append("lost: the driver has lost the GPU")
     response.GpuPods[GPU0].pidPods.extend([train(1, 70), train(2, 40, rank=1)])
+    return response
+
+
+def restored() -> pb.GetGpuPodsResponse:
+    response = unfit()
+    response.GpuInfos[GPU0].health = pb.GPU_HEALTH_FIT
+    detail = response.GpuInfos[GPU0].health_detail
+    detail.reason, detail.operator = "restored by anna: it was the riser", "anna"
+    detail.until.CopyFrom(SAMPLED)
     return response
 
 
@@ -78,6 +93,8 @@ def unfit() -> pb.GetGpuPodsResponse:
         ("hostile.txt", hostile, TRAIN, True, None),
         ("no-driver.txt", no_driver, TRAIN, False, None),
         ("unfit-and-rounded-up.txt", unfit, Question(TRAIN_UID), False, None),
+        ("unfit-wide.txt", unfit, Question(TRAIN_UID), True, None),
+        ("restored.txt", restored, Question(TRAIN_UID), False, None),
     ],
 )
 def test_golden(

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from simulator.model import (
-    CgroupShape,
-    ContainerKind,
-    Qos,
-    SimContainer,
-    SimNode,
-    SimPod,
-    SimProcess,
-)
+from simulator.kinds import CgroupShape, ContainerKind, Qos
+from simulator.model import SimContainer, SimNode, SimPod, SimProcess
 
 V1_CONTROLLERS = (
     "12:pids", "11:freezer", "10:net_cls,net_prio", "9:memory", "8:cpuset", "7:devices",

@@ -16,7 +16,8 @@ from nodeagent.gpus.sample import (
     MissingKind,
     Moment,
 )
-from simulator.model import DriverFault, SimGpu, SimNode, WallSeconds
+from simulator.kinds import DriverFault
+from simulator.model import SimGpu, SimNode, WallSeconds
 
 POLL_S = 0.01
 """How soon a call that hangs notices that the fault was taken away."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from nodeagent.gpus.sample import MigMode
 from simulator.changes import add_gpu, add_node, split_gpu
-from simulator.model import CgroupShape, Cluster, SimNode
+from simulator.kinds import CgroupShape
+from simulator.model import Cluster, SimNode
 
 MIG_PARTS = 7
 """As many of the smallest slices as fit on an A100."""

@@ -18,7 +18,8 @@ from nodeagent.health.observations import (
     XidOfGpu,
     XidSeen,
 )
-from simulator.model import DriverFault, SimGpu, SimNode, SimXid, WallSeconds
+from simulator.kinds import DriverFault
+from simulator.model import SimGpu, SimNode, SimXid, WallSeconds
 
 INTERVAL_S = 5.0
 RARELY_S = 30.0

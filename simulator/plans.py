@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from nodeagent.gpus.sample import ProcessType
-from simulator.model import ContainerKind, ContainerState, OwnerReference, Qos
+from simulator.kinds import ContainerKind, ContainerState, Qos
+from simulator.model import OwnerReference
 
 
 @dataclass(frozen=True, slots=True)

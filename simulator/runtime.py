@@ -11,7 +11,8 @@ from nodeagent.containers.runtime import (
     RuntimeContainer,
     RuntimeUnavailableError,
 )
-from simulator.model import ContainerKind, ContainerState, RuntimeFault, SimContainer, SimNode
+from simulator.kinds import ContainerKind, ContainerState, RuntimeFault
+from simulator.model import SimContainer, SimNode
 
 POLL_S = 0.01
 """How soon a call that hangs notices that the fault was taken away."""

@@ -15,7 +15,8 @@ from simulator.changes import (
     start_pod,
 )
 from simulator.hardware import build_nodes, loopback_address
-from simulator.model import Cluster, ContainerKind, SimNode, new_cluster
+from simulator.kinds import ContainerKind
+from simulator.model import Cluster, SimNode, new_cluster
 from simulator.placing import Placing
 from simulator.plans import ProcessPlan
 from simulator.workloads import Planner, plans

@@ -10,16 +10,8 @@ from dataclasses import dataclass
 
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from nodeagent.gpus.sample import MigMode
-from simulator.model import (
-    MIB,
-    Cluster,
-    ContainerKind,
-    GpuUse,
-    SimGpu,
-    SimNode,
-    SimPod,
-    SimProcess,
-)
+from simulator.kinds import ContainerKind
+from simulator.model import MIB, Cluster, GpuUse, SimGpu, SimNode, SimPod, SimProcess
 
 COMM_LENGTH = 15
 """The kernel keeps no more of a command's name."""

@@ -24,7 +24,8 @@ from nodeagent.containerd_api import (
     tasks_pb2,
     tasks_pb2_grpc,
 )
-from simulator.model import ContainerKind, ContainerState, RuntimeFault, SimContainer, SimNode
+from simulator.kinds import ContainerKind, ContainerState, RuntimeFault
+from simulator.model import SimContainer, SimNode
 
 POLL_S = 0.005
 SHIM_LIMIT_S = 0.05

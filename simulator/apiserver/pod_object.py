@@ -5,14 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from simulator.model import (
-    ContainerKind,
-    ContainerState,
-    Qos,
-    SimContainer,
-    SimPod,
-    WallSeconds,
-)
+from simulator.kinds import ContainerKind, ContainerState, Qos
+from simulator.model import SimContainer, SimPod, WallSeconds
 
 Json = dict[str, Any]
 

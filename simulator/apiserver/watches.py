@@ -78,7 +78,9 @@ class Watch:
             left = end - time.monotonic()
             wait = min(left, self._bookmark_every_s)
             try:
-                event = await asyncio.wait_for(queue.get(), max(wait, 0))
+                # Not wait_for, which on Python 3.11 can lose a cancellation.
+                async with asyncio.timeout(max(wait, 0)):
+                    event = await queue.get()
             except TimeoutError:
                 if self._options.bookmarks:
                     yield self._bookmark(self._store.version)

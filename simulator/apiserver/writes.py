@@ -20,7 +20,8 @@ from simulator.apiserver.status import (
 )
 from simulator.apiserver.store import Store
 from simulator.changes import delete_pod, remove_node, start_pod
-from simulator.model import Cluster, ContainerKind, SimNode, SimPod, Verb
+from simulator.kinds import ContainerKind
+from simulator.model import Cluster, SimNode, SimPod, Verb
 from simulator.plans import ContainerPlan, PodPlan, ProcessPlan, UsePlan
 
 GPU_RESOURCE = "nvidia.com/gpu"

@@ -6,17 +6,8 @@ from collections.abc import Iterable
 
 from simulator import names
 from simulator.changes.processes import forget, start
-from simulator.model import (
-    Cluster,
-    ContainerKind,
-    ContainerState,
-    GpuUse,
-    SimContainer,
-    SimNode,
-    SimPod,
-    Verb,
-    WallSeconds,
-)
+from simulator.kinds import ContainerKind, ContainerState
+from simulator.model import Cluster, GpuUse, SimContainer, SimNode, SimPod, Verb, WallSeconds
 from simulator.plans import ContainerPlan, ProcessPlan
 
 

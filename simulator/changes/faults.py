@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from simulator.model import DriverFault, RuntimeFault, SimContainer, SimNode
+from simulator.kinds import DriverFault, RuntimeFault
+from simulator.model import SimContainer, SimNode
 
 
 def set_driver_fault(node: SimNode, fault: DriverFault) -> None:

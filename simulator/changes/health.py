@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator import names
-from simulator.model import Cluster, DriverFault, SimGpu, SimNode, SimXid
+from simulator.kinds import DriverFault
+from simulator.model import Cluster, SimGpu, SimNode, SimXid
 
 
 def report_xid(cluster: Cluster, node: SimNode, gpu: int, xid: int) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from gpupods.identity import NodeName
 from nodeagent.gpus.sample import MigDevice, MigMode
 from simulator import names
-from simulator.model import MIB, CgroupShape, Cluster, SimGpu, SimNode, Verb, WallSeconds
+from simulator.kinds import CgroupShape
+from simulator.model import MIB, Cluster, SimGpu, SimNode, Verb, WallSeconds
 
 DAY_S = 86_400.0
 

@@ -8,7 +8,8 @@ from gpupods.identity import PodRef
 from simulator import names
 from simulator.changes.containers import make_container, remove_container
 from simulator.changes.processes import uses_of
-from simulator.model import Cluster, ContainerKind, SimNode, SimPod, Verb, WallSeconds
+from simulator.kinds import ContainerKind
+from simulator.model import Cluster, SimNode, SimPod, Verb, WallSeconds
 from simulator.plans import ContainerPlan, PodPlan, ProcessPlan
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulator import names
-from simulator.model import ContainerKind, ContainerState, Qos
+from simulator.kinds import ContainerKind, ContainerState, Qos
 from simulator.plans import ProcessPlan
 from simulator.workloads.planner import Placed, Planner, container
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator import names
-from simulator.model import Cluster, ContainerKind, ContainerState, OwnerReference, Qos, SimNode
+from simulator.kinds import ContainerKind, ContainerState, Qos
+from simulator.model import Cluster, OwnerReference, SimNode
 from simulator.placing import Placing
 from simulator.plans import ContainerPlan, PodPlan, ProcessPlan
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from nodeagent.gpus.sample import ProcessType
 from simulator import names
-from simulator.model import ContainerKind, ContainerState, OwnerReference, Qos
+from simulator.kinds import ContainerKind, ContainerState, Qos
+from simulator.model import OwnerReference
 from simulator.plans import ProcessPlan
 from simulator.workloads.ordinary import PYTORCH, notebook, web
 from simulator.workloads.planner import Placed, Planner, container

@@ -22,7 +22,8 @@ from simulator.changes import (
     start_host_process,
 )
 from simulator.gpus import SimulatedGpus
-from simulator.model import MIB, DriverFault, new_cluster
+from simulator.kinds import DriverFault
+from simulator.model import MIB, new_cluster
 from simulator.plans import ProcessPlan, UsePlan
 from tests.fakedriver.driver import FakeDriver
 from tests.fakedriver.faults import Fault, NvmlReturn

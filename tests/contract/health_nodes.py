@@ -11,7 +11,8 @@ from nodeagent.health.policy_files import PolicyFiles
 from nodeagent.health.sources.nvml_watch import NvmlWatch
 from simulator import changes
 from simulator.health import SimulatedHealth, node_clock
-from simulator.model import DriverFault, new_cluster
+from simulator.kinds import DriverFault
+from simulator.model import new_cluster
 from tests.driverprocess import TWO_GPUS
 from tests.fakedriver.driver import FakeDriver
 from tests.fakedriver.faults import Event, Fault, NvmlReturn

@@ -21,14 +21,8 @@ from simulator.changes import (
     start_pod,
     stick_shim,
 )
-from simulator.model import (
-    CgroupShape,
-    ContainerKind,
-    RuntimeFault,
-    SimContainer,
-    SimPod,
-    new_cluster,
-)
+from simulator.kinds import CgroupShape, ContainerKind, RuntimeFault
+from simulator.model import SimContainer, SimPod, new_cluster
 from simulator.plans import ContainerPlan, PodPlan, ProcessPlan
 from simulator.processes import SimulatedProcessTable
 from simulator.runtime import SimulatedRuntime

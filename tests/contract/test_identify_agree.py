@@ -10,7 +10,7 @@ import pytest
 from gpupods.identity import ContainerId, Pid
 from nodeagent.containers.identify import IdentifyMode, ProcessIdentifier
 from nodeagent.containers.identity import Identification, Unattributed
-from simulator.model import CgroupShape
+from simulator.kinds import CgroupShape
 from tests.contract.container_nodes import NESTED, ContainerNode
 from tests.contract.real_containers import real_node
 from tests.contract.simulated_containers import SimulatedNode

@@ -12,7 +12,7 @@ from nodeagent.containers.identify import IdentifyMode, ProcessIdentifier
 from nodeagent.containers.identity import Unattributed
 from nodeagent.gpus.sample import MissingKind
 from simulator.changes import set_runtime_fault
-from simulator.model import RuntimeFault
+from simulator.kinds import RuntimeFault
 from tests.contract.simulated_containers import ServedNode, served_node
 from tests.identifying import AMPLE_S, SHORT_S, hide_cgroups, owned, owners, reasons
 

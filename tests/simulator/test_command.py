@@ -19,8 +19,8 @@ from simulator.changes import set_runtime_fault
 from simulator.cluster import SimulatedCluster, SimulationOptions
 from simulator.demonstration import demonstrate
 from simulator.guide import Guide
+from simulator.kinds import RuntimeFault
 from simulator.kubeconfig import KubeconfigFile
-from simulator.model import RuntimeFault
 from simulator.questions import by_grpc, wrong_with
 from simulator.scenario import Size
 from tests.simulator.running import patiently

@@ -23,7 +23,7 @@ from simulator.changes import (
     set_host_pids,
     set_runtime_fault,
 )
-from simulator.model import DriverFault, RuntimeFault
+from simulator.kinds import DriverFault, RuntimeFault
 from tests.simulator.running import Running, patiently, running
 
 Check = dict[str, str]

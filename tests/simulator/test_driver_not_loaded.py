@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from simulator.changes import set_driver_fault
-from simulator.model import DriverFault
+from simulator.kinds import DriverFault
 from tests.simulator.running import missing, running
 
 

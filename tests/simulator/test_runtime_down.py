@@ -5,7 +5,7 @@ import pytest
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from nodeagent.containers.identify import IdentifyMode
 from simulator.changes import set_runtime_fault
-from simulator.model import RuntimeFault
+from simulator.kinds import RuntimeFault
 from tests.simulator.running import missing, rows, running
 
 

@@ -19,7 +19,8 @@ from nodeagent.processes.table import ProcessFacts
 from nodeagent.settings import NodeAgentSettings
 from simulator.changes import set_runtime_fault
 from simulator.gpus import SimulatedGpus
-from simulator.model import RuntimeFault, SimNode
+from simulator.kinds import RuntimeFault
+from simulator.model import SimNode
 from simulator.pci import SimulatedPciBus
 from simulator.processes import SimulatedProcessTable
 from simulator.runtime import SimulatedRuntime

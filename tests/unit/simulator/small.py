@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from nodeagent.gpus.sample import ProcessType
 from simulator.changes import add_gpu, add_node, start_pod
-from simulator.model import CgroupShape, Cluster, SimNode, SimPod, new_cluster
+from simulator.kinds import CgroupShape
+from simulator.model import Cluster, SimNode, SimPod, new_cluster
 from simulator.plans import ContainerPlan, PodPlan, ProcessPlan, UsePlan
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 from nodeagent.gpus.sample import MigMode, MissingKind, ProcessType
 from simulator.changes import add_node, kill_process, set_driver_fault, set_gpu_lost, split_gpu
 from simulator.gpus import SimulatedGpus
-from simulator.model import MIB, DriverFault
+from simulator.kinds import DriverFault
+from simulator.model import MIB
 from tests.unit.simulator.small import small
 
 

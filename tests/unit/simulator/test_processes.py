@@ -9,7 +9,7 @@ from simulator.changes import (
     start_host_process,
     start_other_container,
 )
-from simulator.model import CgroupShape, ContainerKind
+from simulator.kinds import CgroupShape, ContainerKind
 from simulator.plans import ProcessPlan
 from simulator.processes import SimulatedProcessTable
 from tests.unit.simulator.small import Small, small

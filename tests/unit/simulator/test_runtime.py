@@ -10,7 +10,7 @@ from simulator.changes import (
     start_other_container,
     stick_shim,
 )
-from simulator.model import ContainerKind, RuntimeFault
+from simulator.kinds import ContainerKind, RuntimeFault
 from simulator.plans import ProcessPlan
 from simulator.runtime import SimulatedRuntime
 from tests.unit.simulator.small import small

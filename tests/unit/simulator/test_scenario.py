@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from nodeagent.gpus.sample import MigMode, ProcessType
 from simulator.hardware import loopback_address
-from simulator.model import CgroupShape, ContainerKind, ContainerState
+from simulator.kinds import CgroupShape, ContainerKind, ContainerState
 from simulator.scenario import Scenario, Size, build
 
 CLOCK = 1_800_000_000.0

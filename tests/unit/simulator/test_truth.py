@@ -15,7 +15,8 @@ from simulator.changes import (
     start_host_process,
     start_other_container,
 )
-from simulator.model import ContainerKind, OwnerReference
+from simulator.kinds import ContainerKind
+from simulator.model import OwnerReference
 from simulator.plans import ProcessPlan, UsePlan
 from simulator.truth import Fact, differences, read_answer, true_answer
 from tests.unit.simulator.small import Small, small

@@ -9,7 +9,7 @@ from gpupods.identity import ContainerId
 from nodeagent.containers.known import BLIND_TRUST_S, KnownContainers
 from nodeagent.containers.runtime import RuntimeContainer, RuntimeUnavailableError
 from simulator.changes import set_runtime_fault
-from simulator.model import RuntimeFault
+from simulator.kinds import RuntimeFault
 from simulator.runtime import SimulatedRuntime
 from tests.contract.simulated_containers import SimulatedNode
 

@@ -112,14 +112,19 @@ def test_no_color_means_none(controller: ControllerDouble) -> None:
     assert ESCAPE not in shown.text
 
 
-def test_a_narrow_terminal_keeps_names_whole(controller: ControllerDouble) -> None:
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_narrow_terminal_keeps_names_whole(
+    controller: ControllerDouble,
+    wide: bool,  # noqa: FBT001 - a case
+) -> None:
     controller.answer = lambda _: busy_node()
-    shown = run_on_terminal(
-        [GPUPODS, "get", "train-0", "--server", controller.target], columns=60, NO_COLOR="1"
-    )
+    words = [GPUPODS, "get", "train-0", "--server", controller.target, *["-o", "wide"] * wide]
+    shown = run_on_terminal(words, columns=60, NO_COLOR="1")
     lines = shown.text.splitlines()
     assert any(line.endswith("serving/triton-7d9f8-x2x4q") for line in lines)
-    assert any("Deployment/triton" in line for line in lines)
+    assert any("Deployment/triton" in line for line in lines) is wide
+    if wide:
+        return
     assert max(map(len, lines)) <= 75  # only remarks are longer than the terminal
 
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from controller.cache.owners import owner_of
 from controller.cache.records import ContainerOfPod, NodeRecord, PodRecord
+from gpupods import node_annotations
 from gpupods.identity import NodeName, PodUid, bare_container_id
 from gpupods.kube.objects import ContainerStatus, Node, Pod, PodSpec, PodStatus
 
 INTERNAL_IP = "InternalIP"
 
-GPU_RESOURCE = "nvidia.com/gpu"
+GPU_RESOURCES = ("nvidia.com/gpu", "volcano.sh/gpu-number")
 GPU_LABELS = (
     "nvidia.com/gpu.present",
     "feature.node.kubernetes.io/pci-10de.present",
@@ -67,11 +68,14 @@ def _ids(container: ContainerStatus) -> Iterator[str]:
 def node_record(node: Node) -> NodeRecord:
     """What is kept of a node."""
     addresses = (node.status.addresses if node.status else None) or ()
+    annotations = node.metadata.annotations or {}
     return NodeRecord(
         name=NodeName(sys.intern(node.metadata.name)),
         uid=node.metadata.uid,
         internal_ips=tuple(a.address for a in addresses if a.type == INTERNAL_IP and a.address),
         has_gpus=_has_gpus(node),
+        unhealthy_ids=annotations.get(node_annotations.UNHEALTHY_IDS),
+        gpu_health=annotations.get(node_annotations.HEALTH),
     )
 
 
@@ -79,4 +83,4 @@ def _has_gpus(node: Node) -> bool:
     labels = node.metadata.labels or {}
     capacity = (node.status.capacity if node.status else None) or {}
     labelled = any(labels.get(label) == "true" for label in GPU_LABELS)
-    return labelled or capacity.get(GPU_RESOURCE, "0") != "0"
+    return labelled or any(capacity.get(resource, "0") != "0" for resource in GPU_RESOURCES)

@@ -54,12 +54,16 @@ class NodeRecord(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         uid: Changes when a node is deleted and registers again under its name.
         internal_ips: The InternalIP addresses, IPv4 or IPv6, in the order the node gives them.
+        unhealthy_ids: The annotation that schedulers obey, as it stands: "0,3"; None: it has none.
+        gpu_health: The annotation that says why, as it stands; None: it has none.
     """
 
     name: NodeName
     uid: str
     internal_ips: tuple[str, ...] = ()
     has_gpus: bool = False
+    unhealthy_ids: str | None = None
+    gpu_health: str | None = None
 
 
 class ContainerOwner(NamedTuple):

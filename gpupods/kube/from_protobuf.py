@@ -86,7 +86,13 @@ def node_from_protobuf(message: objects_pb2.Node) -> Node:
     if not (meta.uid and meta.name):
         raise UndecodableError("a node without uid or name")
     return Node(
-        NodeMeta(meta.uid, meta.name, meta.resource_version, dict(meta.labels)),
+        NodeMeta(
+            meta.uid,
+            meta.name,
+            meta.resource_version,
+            dict(meta.labels),
+            dict(meta.annotations),
+        ),
         NodeStatus(
             tuple(NodeAddress(one.type, one.address) for one in status.addresses),
             {name: quantity.string for name, quantity in status.capacity.items()},

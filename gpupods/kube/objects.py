@@ -105,6 +105,7 @@ class NodeMeta(Shape, frozen=True):
     name: str
     resource_version: str = ""
     labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
 
 
 class Node(Shape, frozen=True):

@@ -153,9 +153,27 @@ def node(labels: dict[str, str] | None = None, capacity: dict[str, str] | None =
         ({"nvidia.com/gpu.present": "true"}, {}, True),
         ({"gpupods.io/gpu": "true"}, {}, True),
         ({}, {"nvidia.com/gpu": "8"}, True),
+        ({}, {"nvidia.com/gpu": "0", "volcano.sh/gpu-number": "8"}, True),
     ],
 )
 def test_whether_the_cluster_says_that_a_node_has_gpus(
     labels: dict[str, str] | None, capacity: dict[str, str] | None, *, has_gpus: bool
 ) -> None:
     assert node_record(node(labels, capacity)).has_gpus is has_gpus
+
+
+@pytest.mark.parametrize(
+    ("annotations", "kept"),
+    [
+        (None, (None, None)),
+        ({"somebody": "else's"}, (None, None)),
+        ({"volcano.sh/gpu-unhealthy-ids": "0,3"}, ("0,3", None)),
+        ({"volcano.sh/gpu-unhealthy-ids": "", "gpupods.io/gpu-health": "[]"}, ("", "[]")),
+    ],
+)
+def test_what_a_node_says_of_its_unfit_gpus_is_kept_as_it_stands(
+    annotations: dict[str, str] | None, kept: tuple[str | None, str | None]
+) -> None:
+    raw = json.dumps({"metadata": {"uid": "u", "name": "n", "annotations": annotations}})
+    record = node_record(JsonEncoding(Node).item(raw.encode()))  # type: ignore[arg-type]
+    assert (record.unhealthy_ids, record.gpu_health) == kept

@@ -180,7 +180,11 @@ def test_objects_without_an_identity_are_undecodable(item: bytes) -> None:
 def test_a_node() -> None:
     message = objects_pb2.Node(
         metadata=objects_pb2.NodeMeta(
-            name="n1", uid="u", resource_version="9", labels={"gpupods.io/gpu": "true"}
+            name="n1",
+            uid="u",
+            resource_version="9",
+            labels={"gpupods.io/gpu": "true"},
+            annotations={"volcano.sh/gpu-unhealthy-ids": "0,3"},
         ),
         status=objects_pb2.NodeStatus(
             addresses=[objects_pb2.NodeAddress(type="InternalIP", address="fd00::1")],
@@ -193,6 +197,7 @@ def test_a_node() -> None:
     assert node.status.addresses is not None
     assert node.status.addresses[0].address == "fd00::1"
     assert node.metadata.labels == {"gpupods.io/gpu": "true"}
+    assert node.metadata.annotations == {"volcano.sh/gpu-unhealthy-ids": "0,3"}
     assert node.status.capacity == {"nvidia.com/gpu": "8"}
 
 

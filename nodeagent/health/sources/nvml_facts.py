@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pynvml
@@ -29,6 +29,9 @@ _CANNOT_TELL = frozenset(
     }
 )
 """To a question that not every GPU or driver knows."""
+
+_SHOWN = 40
+"""Bytes of a text that is garbled."""
 
 
 class _FailedError(Exception):
@@ -80,14 +83,20 @@ class FactReader:
     def _identity(self, index: int, handle: Any) -> Facts:
         key = _address(handle)
         if key not in self._identities:
-            subject = f"gpu {index}"
-            uuid = self._ask(subject, pynvml.nvmlDeviceGetUUID, handle)
-            pci = self._ask(subject, pynvml.nvmlDeviceGetPciInfo, handle)
-            name = self._ask(subject, pynvml.nvmlDeviceGetName, handle)
-            address = str(pci.busId)
-            self._identities[key] = {"uuid": uuid, "pci_address": address, "name": name}
+            identity = self._ask_identity(f"gpu {index}", handle)
+            if not all(identity.values()):
+                return identity  # and asked again: a text was garbled
+            self._identities[key] = identity
         self._last_at[index] = self._identities[key]
         return self._identities[key]
+
+    def _ask_identity(self, subject: str, handle: Any) -> Facts:
+        """What is not known of address and name is empty; without a UUID it is nobody."""
+        return {
+            "uuid": self._ask(subject, pynvml.nvmlDeviceGetUUID, handle),
+            "pci_address": self._ask(subject, _pci_address, handle, optional=True) or "",
+            "name": self._ask(subject, pynvml.nvmlDeviceGetName, handle, optional=True) or "",
+        }
 
     def _facts(self, uuid: str, handle: Any) -> Facts:
         self._ask(uuid, pynvml.nvmlDeviceGetMemoryInfo, handle)
@@ -122,16 +131,30 @@ class FactReader:
     def _ask(
         self, subject: str, function: Callable[..., Any], *args: object, optional: bool = False
     ) -> Any:
-        self._progress.note(f"{function.__name__} of {subject}")
+        asked = ASKED.get(function, function.__name__)
+        self._progress.note(f"{asked} of {subject}")
         try:
             return function(*args)
         except pynvml.NVMLError as error:
-            words = explain(function.__name__, error)
+            words = explain(asked, error)
             if error.value in LIBRARY_GONE:
                 raise DriverUnavailableError(words) from error
             if optional and error.value in _CANNOT_TELL:
                 return None
             raise _FailedError(_presence(error.value), words) from error
+        except UnicodeDecodeError as error:  # as after an error on its bus
+            if optional:
+                return None
+            words = f"{asked}: the driver gave a text that is none: {error.object[:_SHOWN]!r}"
+            raise _FailedError(Presence.UNREADABLE, words) from error
+
+
+def _pci_address(handle: Any) -> str:
+    return str(pynvml.nvmlDeviceGetPciInfo(handle).busId)
+
+
+ASKED: Mapping[Callable[..., Any], str] = {_pci_address: "nvmlDeviceGetPciInfo"}
+"""What is asked where the function's name does not say it."""
 
 
 def _presence(code: int) -> Presence:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass
+from typing import Protocol
 
 import grpc
 
 from controller.channels import NodeChannels, NodeGoneError
-from controller.resolve import ResolvedPod
 from gpupods.errors import StatusError, deadline_exceeded, unavailable
+from gpupods.identity import NodeName
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 
 METHOD = "/gpupods.v1alpha1.GpuPodsService/GetGpuPods"
@@ -24,8 +26,33 @@ PATIENCE_SHARE = 0.6
 """Of the time there is, at most: the rest is for the answer, or for the caller's own retries."""
 
 
+class AgentPlace(Protocol):
+    """Where an agent is to be found."""
+
+    @property
+    def node(self) -> NodeName:
+        """Its node."""
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The node's InternalIPs in its own order, at least one."""
+
+    @property
+    def asked_for(self) -> str:
+        """Said in messages, after the node's name: " (of pod team-a/train-0)", or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOfNode:
+    """An agent that is asked for its node's own sake."""
+
+    node: NodeName
+    addresses: tuple[str, ...]
+    asked_for: str = ""
+
+
 async def ask_agent(
-    channels: NodeChannels, where: ResolvedPod, request: pb.GetGpuPodsRequest, limit_s: float
+    channels: NodeChannels, where: AgentPlace, request: pb.GetGpuPodsRequest, limit_s: float
 ) -> pb.GetGpuPodsResponse:
     """Call GetGpuPods on the agent of a node.
 
@@ -52,7 +79,7 @@ async def ask_agent(
 
 
 async def _ask_in_turn(
-    channels: NodeChannels, where: ResolvedPod, request: pb.GetGpuPodsRequest, ends: float
+    channels: NodeChannels, where: AgentPlace, request: pb.GetGpuPodsRequest, ends: float
 ) -> pb.GetGpuPodsResponse:
     for address in where.addresses[:-1]:
         try:
@@ -65,7 +92,7 @@ async def _ask_in_turn(
 
 async def _ask(
     channels: NodeChannels,
-    where: ResolvedPod,
+    where: AgentPlace,
     address: str,
     request: pb.GetGpuPodsRequest,
     limit_s: float,
@@ -92,7 +119,7 @@ async def _ask(
     return response
 
 
-def _gone(where: ResolvedPod, address: str) -> StatusError:
+def _gone(where: AgentPlace, address: str) -> StatusError:
     return unavailable(
         f"the address {address} of node {where.node!r} went away while its agent was asked; "
         "try again"
@@ -100,10 +127,10 @@ def _gone(where: ResolvedPod, address: str) -> StatusError:
 
 
 def _explain(
-    error: grpc.aio.AioRpcError, where: ResolvedPod, at: str, limit_s: float
+    error: grpc.aio.AioRpcError, where: AgentPlace, at: str, limit_s: float
 ) -> StatusError:
     code, details = error.code(), error.details() or "no details"
-    agent = f"the agent of node {where.node!r} (of pod {where.pod.ref}) at {at}"
+    agent = f"the agent of node {where.node!r}{where.asked_for} at {at}"
     if code is grpc.StatusCode.UNAVAILABLE:
         return unavailable(
             f"{agent} was not reached: {details}; does the node agent's pod run there, and may "

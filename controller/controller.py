@@ -19,6 +19,8 @@ from controller.channels import CHANNEL_OPTIONS, NodeChannels, agent_target
 from controller.diagnosis.nodes import AgentsDiagnosis
 from controller.diagnosis.rights import needed_rights
 from controller.diagnosis.service import ClusterDiagnosis
+from controller.gpus.asking import NodeAsker
+from controller.gpus.service import ClusterGpuHealth
 from controller.http.server import HttpServer
 from controller.leader.candidate import Candidate, lease_namespace
 from controller.readiness import SYNCED, Readiness
@@ -29,7 +31,7 @@ from gpupods.kube.access import KubeAccess
 from gpupods.kube.api import KubeApi
 from gpupods.kube.status import ReflectorStatus
 from gpupods.serving import GrpcServer
-from gpupods.v1alpha1 import diagnosis_pb2, diagnosis_pb2_grpc
+from gpupods.v1alpha1 import diagnosis_pb2, diagnosis_pb2_grpc, health_pb2, health_pb2_grpc
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
 
@@ -38,6 +40,7 @@ log = structlog.get_logger()
 SERVICES = (
     pb.DESCRIPTOR.services_by_name["GpuPodsService"],
     diagnosis_pb2.DESCRIPTOR.services_by_name["DiagnosisService"],
+    health_pb2.DESCRIPTOR.services_by_name["GpuHealthService"],
 )
 
 MAX_REQUEST_BYTES = 4 * 1024 * 1024
@@ -64,6 +67,7 @@ class Controller:
         self.informers = Informers(access, self.cache)
         self._api = KubeApi(access)
         self._channels = NodeChannels(self.cache, settings.agent_port)
+        self._asker = NodeAsker(self.cache, self._channels)
         self._grpc = GrpcServer(
             [each.full_name for each in SERVICES], [SYNCED], max_request_bytes=MAX_REQUEST_BYTES
         )
@@ -125,6 +129,13 @@ class Controller:
             request_limit_s=settings.request_limit,
         )
         diagnosis_pb2_grpc.add_DiagnosisServiceServicer_to_server(diagnosis, self._grpc.registry)
+        gpus = ClusterGpuHealth(
+            cache=self.cache,
+            asker=self._asker,
+            staleness=self._staleness,
+            request_limit_s=settings.request_limit,
+        )
+        health_pb2_grpc.add_GpuHealthServiceServicer_to_server(gpus, self._grpc.registry)
 
     def _staleness(self) -> str:
         return staleness(self.informers.status(), time.time())

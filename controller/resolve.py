@@ -38,6 +38,24 @@ class ResolvedPod:
     addresses: tuple[str, ...]
     """The node's InternalIPs in its own order, at least one."""
 
+    @property
+    def asked_for(self) -> str:
+        """Said where its agent is spoken of."""
+        return f" (of pod {self.pod.ref})"
+
+
+def check_synced(cache: ClusterCache) -> None:
+    """Refuse to answer from a cache that may lack anything.
+
+    Raises:
+        StatusError: UNAVAILABLE: pods or nodes have not been listed yet.
+    """
+    if not cache.synced:
+        raise unavailable(
+            "the controller has not yet learnt all pods and nodes from the API server "
+            f"({cache.why_not_synced()}); try again in a moment"
+        )
+
 
 def resolve(worker_id: str, cache: ClusterCache) -> ResolvedPod:
     """Find the pod that ``worker_id`` names, and its node's addresses.
@@ -49,11 +67,7 @@ def resolve(worker_id: str, cache: ClusterCache) -> ResolvedPod:
             node has no InternalIP.
     """
     _check_form(worker_id)
-    if not cache.synced:
-        raise unavailable(
-            "the controller has not yet learnt all pods and nodes from the API server "
-            f"({cache.why_not_synced()}); try again in a moment"
-        )
+    check_synced(cache)
     pod = _find_pod(worker_id, cache)
     if not pod.node:
         raise failed_precondition(

@@ -35,12 +35,14 @@ if TYPE_CHECKING:
         DeadlineExceeded,
         GpuPodsError,
         InvalidPodId,
+        NodeNotFound,
         NotReady,
         PodNotFound,
         PodNotScheduled,
         Unavailable,
         Unreachable,
     )
+    from gpupods.client.gpu_list import GpuList, GpuSource, ListedGpu, MissingOfNode, PodOnGpu
 
 __all__ = [
     "AccessDenied",
@@ -51,19 +53,25 @@ __all__ = [
     "GpuHealth",
     "GpuHealthDetail",
     "GpuInfo",
+    "GpuList",
     "GpuPodsAnswer",
     "GpuPodsError",
     "GpuProcess",
+    "GpuSource",
     "GpuState",
     "InvalidPodId",
+    "ListedGpu",
     "MigInstance",
     "MigMode",
     "MissingKind",
+    "MissingOfNode",
     "MissingPart",
+    "NodeNotFound",
     "NotReady",
     "Owner",
     "PodNotFound",
     "PodNotScheduled",
+    "PodOnGpu",
     "PodProcess",
     "ProcessType",
     "UnattributedProcess",
@@ -72,8 +80,8 @@ __all__ = [
     "Unreachable",
 ]
 
-_MODULES = ("answer", "errors", "blocking_client", "asyncio_client")
-"""Of gpupods.client; the first needs no gRPC, the last is asked for least."""
+_MODULES = ("answer", "gpu_list", "errors", "blocking_client", "asyncio_client")
+"""Of gpupods.client; the first two need no gRPC, the last is asked for least."""
 
 
 def __getattr__(name: str) -> object:

@@ -21,6 +21,7 @@ class Reason(enum.Enum):
     UNSPECIFIED = "UNSPECIFIED"
     AMBIGUOUS_POD = "AMBIGUOUS_POD"
     POD_NOT_SCHEDULED = "POD_NOT_SCHEDULED"
+    NODE_NOT_FOUND = "NODE_NOT_FOUND"
 
 
 class StatusError(Exception):

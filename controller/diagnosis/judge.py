@@ -40,10 +40,11 @@ class Expectation:
 def expectations(cache: ClusterCache) -> list[Expectation]:
     """What to expect of every node, by name."""
     nodes = sorted(cache.nodes(), key=lambda node: node.name)
-    return [Expectation(node, _agent_pod(cache, node)) for node in nodes]
+    return [Expectation(node, agent_pod(cache, node)) for node in nodes]
 
 
-def _agent_pod(cache: ClusterCache, node: NodeRecord) -> PodRecord | None:
+def agent_pod(cache: ClusterCache, node: NodeRecord) -> PodRecord | None:
+    """The pod of the node agent that is on ``node``."""
     for pod in cache.pods_on(node.name):
         owner = pod.owner
         if owner is not None and (owner.kind, owner.name) == ("DaemonSet", AGENT_DAEMONSET):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -11,9 +12,12 @@ from gpupods.client.answer import GpuPodsAnswer
 from gpupods.client.blocking_client import DEFAULT_TIMEOUT_S
 from gpupods.client.channel import channel_options, channel_target
 from gpupods.client.convert import answer_from, checked_timeout, request_for
-from gpupods.client.errors import error_from
+from gpupods.client.convert_list import list_from, list_request
+from gpupods.client.errors import GpuPodsError, error_from
+from gpupods.client.gpu_list import GpuList
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
+from gpupods.v1alpha1 import health_pb2, health_pb2_grpc
 
 
 class AsyncClient:
@@ -72,13 +76,52 @@ class AsyncClient:
         try:
             return await stub.GetGpuPods(request, timeout=limit_s)
         except grpc.aio.AioRpcError as error:
-            raise error_from(
-                error.code(),
-                error.details(),
-                error.trailing_metadata(),
-                target=self.target,
-                timeout_s=timeout_s,
-            ) from error
+            raise self._error(error, timeout_s) from error
+
+    async def list_gpus(
+        self,
+        nodes: Sequence[str] = (),
+        *,
+        only_unfit: bool = False,
+        max_age_s: float = 0.0,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> GpuList:
+        """The GPUs of nodes, or of the whole cluster; see `gpupods.Client.list_gpus`.
+
+        Raises:
+            GpuPodsError: no answer; `NodeNotFound` if one of ``nodes`` is not there.
+            ValueError: a number is out of range, or the client has been closed.
+        """
+        response = await self.list_gpus_message(
+            nodes, only_unfit=only_unfit, max_age_s=max_age_s, timeout_s=timeout_s
+        )
+        return list_from(response)
+
+    async def list_gpus_message(
+        self,
+        nodes: Sequence[str] = (),
+        *,
+        only_unfit: bool = False,
+        max_age_s: float = 0.0,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> health_pb2.ListGpusResponse:
+        """As `list_gpus`, but the contract's own message, for those who pass it on."""
+        request = list_request(nodes, only_unfit=only_unfit, max_age_s=max_age_s)
+        limit_s = checked_timeout(timeout_s)
+        stub = health_pb2_grpc.GpuHealthServiceStub(self._open_channel())
+        try:
+            return await stub.ListGpus(request, timeout=limit_s)
+        except grpc.aio.AioRpcError as error:
+            raise self._error(error, timeout_s) from error
+
+    def _error(self, error: grpc.aio.AioRpcError, timeout_s: float) -> GpuPodsError:
+        return error_from(
+            error.code(),
+            error.details(),
+            error.trailing_metadata(),
+            target=self.target,
+            timeout_s=timeout_s,
+        )
 
     def _open_channel(self) -> grpc.aio.Channel:
         """The channel; made at the first call, since it belongs to the loop it is made on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -10,9 +11,12 @@ import grpc
 from gpupods.client.answer import GpuPodsAnswer
 from gpupods.client.channel import channel_options, channel_target
 from gpupods.client.convert import answer_from, checked_timeout, request_for
-from gpupods.client.errors import error_from
+from gpupods.client.convert_list import list_from, list_request
+from gpupods.client.errors import GpuPodsError, error_from
+from gpupods.client.gpu_list import GpuList
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
+from gpupods.v1alpha1 import health_pb2, health_pb2_grpc
 
 DEFAULT_TIMEOUT_S = 5.0
 
@@ -44,6 +48,7 @@ class Client:
             else grpc.insecure_channel(self.target, options)
         )
         self._stub = pb_grpc.GpuPodsServiceStub(self._channel)
+        self._health = health_pb2_grpc.GpuHealthServiceStub(self._channel)
 
     def get_gpu_pods(
         self,
@@ -85,13 +90,60 @@ class Client:
         try:
             return self._stub.GetGpuPods(request, timeout=limit_s)
         except grpc.RpcError as error:
-            raise error_from(
-                error.code(),
-                error.details(),
-                error.trailing_metadata(),
-                target=self.target,
-                timeout_s=timeout_s,
-            ) from error
+            raise self._error(error, timeout_s) from error
+
+    def list_gpus(
+        self,
+        nodes: Sequence[str] = (),
+        *,
+        only_unfit: bool = False,
+        max_age_s: float = 0.0,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> GpuList:
+        """The GPUs of ``nodes``, or of the whole cluster, with their health and the pods on them.
+
+        For a controller; a node agent knows its own GPUs alone. In a large cluster give it more
+        time: what was not there in ``timeout_s`` is named as missing.
+
+        Args:
+            nodes: names of nodes; none: every node that has GPUs.
+            only_unfit: leave out the GPUs that are fit.
+            max_age_s: how old a sample of the GPUs may be; 0: taken after this call.
+            timeout_s: how long all of it may take, retries included.
+
+        Raises:
+            GpuPodsError: no answer; `NodeNotFound` if one of ``nodes`` is not there.
+            ValueError: a number is out of range, or the client has been closed.
+        """
+        response = self.list_gpus_message(
+            nodes, only_unfit=only_unfit, max_age_s=max_age_s, timeout_s=timeout_s
+        )
+        return list_from(response)
+
+    def list_gpus_message(
+        self,
+        nodes: Sequence[str] = (),
+        *,
+        only_unfit: bool = False,
+        max_age_s: float = 0.0,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> health_pb2.ListGpusResponse:
+        """As `list_gpus`, but the contract's own message, for those who pass it on."""
+        request = list_request(nodes, only_unfit=only_unfit, max_age_s=max_age_s)
+        limit_s = checked_timeout(timeout_s)
+        try:
+            return self._health.ListGpus(request, timeout=limit_s)
+        except grpc.RpcError as error:
+            raise self._error(error, timeout_s) from error
+
+    def _error(self, error: grpc.RpcError, timeout_s: float) -> GpuPodsError:
+        return error_from(
+            error.code(),
+            error.details(),
+            error.trailing_metadata(),
+            target=self.target,
+            timeout_s=timeout_s,
+        )
 
     def close(self) -> None:
         """Close the connection; running calls are cut off. Closing twice does nothing."""

@@ -12,14 +12,14 @@ from ipaddress import ip_address
 
 from gpupods.addresses import join_host_port, parse_host_port
 
-SERVICE = "gpupods.v1alpha1.GpuPodsService"
+SERVICES = ("gpupods.v1alpha1.GpuPodsService", "gpupods.v1alpha1.GpuHealthService")
 UNIX = "unix:"
 
 SERVICE_CONFIG = json.dumps(
     {
         "methodConfig": [
             {
-                "name": [{"service": SERVICE}],
+                "name": [{"service": service} for service in SERVICES],
                 "retryPolicy": {
                     # gRPC allows no more than five. Their pauses add up to about 1.5 s.
                     "maxAttempts": 5,

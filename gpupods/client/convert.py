@@ -71,11 +71,20 @@ def request_for(pod: str, *, only_this_pod: bool, max_age_s: float) -> pb.GetGpu
     Raises:
         ValueError: ``max_age_s`` is below 0, not a number, or more than 49 days.
     """
+    return pb.GetGpuPodsRequest(
+        worker_id=pod, only_this_pod=only_this_pod, max_age_ms=age_ms(max_age_s)
+    )
+
+
+def age_ms(max_age_s: float) -> int:
+    """How old a sample may be, as the contract has it.
+
+    Raises:
+        ValueError: it is below 0, not a number, or more than 49 days.
+    """
     if not 0 <= max_age_s * 1000 <= LONGEST_AGE_MS:
         raise ValueError(f"max_age_s is {max_age_s}: give 0 or more seconds, at most 49 days")
-    return pb.GetGpuPodsRequest(
-        worker_id=pod, only_this_pod=only_this_pod, max_age_ms=math.floor(max_age_s * 1000)
-    )
+    return math.floor(max_age_s * 1000)
 
 
 def checked_timeout(timeout_s: float) -> float:
@@ -96,9 +105,9 @@ def answer_from(response: pb.GetGpuPodsResponse) -> GpuPodsAnswer:
     gpus.sort(key=lambda gpu: (gpu.info.index is None, gpu.info.index or 0, gpu.info.uuid))
     return GpuPodsAnswer(
         node=NodeName(response.node_name) if response.node_name else None,
-        sampled_at=_time(response.sample_time) if response.HasField("sample_time") else None,
+        sampled_at=time_from(response.sample_time) if response.HasField("sample_time") else None,
         gpus=tuple(gpus),
-        missing=tuple(_missing_from(part) for part in response.missing),
+        missing=tuple(missing_from(part) for part in response.missing),
     )
 
 
@@ -108,13 +117,14 @@ def _gpu_from(uuid: GpuUuid, response: pb.GetGpuPodsResponse) -> GpuState:
     others = response.unattributed[uuid].processes if uuid in response.unattributed else ()
     known = response.GpuInfos.get(uuid, None)
     return GpuState(
-        info=_info_from(uuid, known) if known is not None else _nothing_but(uuid),
+        info=info_from(uuid, known) if known is not None else _nothing_but(uuid),
         rows=tuple(PodProcess(**_process_fields(row), pod=row.pod) for row in rows),
         unattributed=tuple(_unattributed_from(other) for other in others),
     )
 
 
-def _info_from(uuid: GpuUuid, info: pb.GpuInfo) -> GpuInfo:
+def info_from(uuid: GpuUuid, info: pb.GpuInfo) -> GpuInfo:
+    """One GPU."""
     return GpuInfo(
         uuid=uuid,
         index=info.index,
@@ -134,14 +144,14 @@ def detail_from(detail: pb.GpuHealthDetail) -> GpuHealthDetail:
     return GpuHealthDetail(
         reason=detail.reason,
         xid=detail.xid or None,
-        since=_time(detail.since) if detail.HasField("since") else None,
+        since=time_from(detail.since) if detail.HasField("since") else None,
         action=detail.action,
         ends=detail.ends,
         source=detail.source,
         others=tuple(detail.others),
         recovering=detail.recovering,
         operator=detail.operator or None,
-        until=_time(detail.until) if detail.HasField("until") else None,
+        until=time_from(detail.until) if detail.HasField("until") else None,
     )
 
 
@@ -182,7 +192,7 @@ def _process_fields(row: pb.PidPods) -> _ProcessFields:
         "memory_mib": row.UsedGpuMemory if row.memory_known else None,
         "types": tuple(TYPES.get(number, ProcessType.UNKNOWN) for number in row.types),
         "mig": _mig_from(row.mig) if row.HasField("mig") else None,
-        "started_at": _time(row.start_time) if row.HasField("start_time") else None,
+        "started_at": time_from(row.start_time) if row.HasField("start_time") else None,
         "namespace": row.namespace or None,
         "pod_uid": PodUid(row.pod_uid) if row.pod_uid else None,
         "container_name": row.container_name or None,
@@ -203,10 +213,12 @@ def _mig_from(mig: pb.MigInstance) -> MigInstance:
     return MigInstance(mig.gpu_instance_id, mig.compute_instance_id, mig.uuid)
 
 
-def _missing_from(part: pb.MissingPart) -> MissingPart:
+def missing_from(part: pb.MissingPart) -> MissingPart:
+    """One missing part."""
     kind = MISSING_KINDS.get(part.kind, MissingKind.UNKNOWN)
     return MissingPart(kind, part.subject or None, part.reason)
 
 
-def _time(stamp: Timestamp) -> datetime:
+def time_from(stamp: Timestamp) -> datetime:
+    """A time in UTC."""
     return stamp.ToDatetime(tzinfo=UTC)

@@ -37,6 +37,10 @@ class PodNotFound(GpuPodsError):
     """NOT_FOUND: there is no such pod, or the cluster does not have its node."""
 
 
+class NodeNotFound(GpuPodsError):
+    """NOT_FOUND: the cluster has no node of that name."""
+
+
 class NotReady(GpuPodsError):
     """FAILED_PRECONDITION: the pod is there, and not such that a node can be asked for it."""
 
@@ -68,6 +72,7 @@ class DeadlineExceeded(GpuPodsError):
 BY_REASON: Mapping[str, type[GpuPodsError]] = {
     Reason.AMBIGUOUS_POD.value: AmbiguousPod,
     Reason.POD_NOT_SCHEDULED.value: PodNotScheduled,
+    Reason.NODE_NOT_FOUND.value: NodeNotFound,
 }
 BY_CODE: Mapping[grpc.StatusCode, type[GpuPodsError]] = {
     grpc.StatusCode.INVALID_ARGUMENT: InvalidPodId,

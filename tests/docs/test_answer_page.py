@@ -10,11 +10,13 @@ import pytest
 from controller.http.errors import http_status
 from gpupods.errors import Reason
 from gpupods.v1alpha1 import gpupods_pb2 as pb
+from gpupods.v1alpha1 import health_pb2
 from tests.docs.pages import page, rows
 
 PAGE = page("docs/answer.md")
-MESSAGES = list(pb.DESCRIPTOR.message_types_by_name.values())
-ENUMS = list(pb.DESCRIPTOR.enum_types_by_name.values())
+FILES = (pb.DESCRIPTOR, health_pb2.DESCRIPTOR)
+MESSAGES = [message for file in FILES for message in file.message_types_by_name.values()]
+ENUMS = [enum for file in FILES for enum in file.enum_types_by_name.values()]
 
 
 def name(descriptor: Any) -> str:

@@ -18,6 +18,7 @@ STATUSES = (
 )
 SERVICES = (
     *("controller/resolve.py", "controller/ask.py", "controller/service.py"),
+    "controller/gpus/choosing.py",
     *("nodeagent/pod_map.py", "nodeagent/service.py", "gpupods/serving.py"),
 )
 

@@ -12,7 +12,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NewType
+from typing import Any, NewType
 
 from gpupods.identity import ContainerId, GpuUuid, NodeName, Pid, PodRef, PodUid
 from nodeagent.gpus.sample import MigDevice, MigMode, ProcessType
@@ -72,6 +72,10 @@ class SimContainer:
     restarts: int = 0
     last_id: ContainerId | None = None
     gpus_requested: int = 0
+    limits: dict[str, str] = field(default_factory=dict)
+    """Further extended resources that it asks for, by name."""
+    command: str = "main"
+    """The name of the process that it starts."""
     shim_stuck: bool = False
     waiting_reason: str = "ContainerCreating"
     exit_code: int = 0
@@ -104,6 +108,7 @@ class SimPod:
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
     host_network: bool = False
+    scheduler: str = "default-scheduler"
     sandbox: SimContainer | None = None
     containers: list[SimContainer] = field(default_factory=list)
     """In the order of the pod's spec: init containers first."""
@@ -166,6 +171,12 @@ class SimNode:
     """Every container on it, of every kind."""
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
+    conditions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What others than the kubelet report, by type, as the API shows it."""
+    capacity: dict[str, str] = field(default_factory=dict)
+    """Extended resources, by name."""
+    allocatable: dict[str, str] = field(default_factory=dict)
+    """As ``capacity``; one that is not here has all of it."""
     ready: bool = True
     unschedulable: bool = False
     last_pid: int = 2000

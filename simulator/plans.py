@@ -42,6 +42,10 @@ class ContainerPlan:
     waiting_reason: str = "ContainerCreating"
     ports: dict[str, int] = field(default_factory=dict)
     """By name."""
+    limits: dict[str, str] = field(default_factory=dict)
+    """Further extended resources, by name."""
+    command: str = "main"
+    """What it starts when it is bound to a node later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +62,5 @@ class PodPlan:
     host_network: bool = False
     age_s: float = 0.0
     """How long ago it was started."""
+    annotations: dict[str, str] = field(default_factory=dict)
+    scheduler: str = "default-scheduler"

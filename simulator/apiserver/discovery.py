@@ -18,21 +18,42 @@ VERBS: dict[str, list[str]] = {
     "pods": ["create", "delete", "get", "list", "patch", "watch"],
     "nodes": ["delete", "get", "list", "patch", "watch"],
     "namespaces": ["get", "list", "watch"],
-    "events": ["get", "list", "watch"],
+    "events": ["create", "get", "list", "patch", "watch"],
     "leases": ["create", "delete", "get", "list", "update", "watch"],
 }
 
+SUBRESOURCES: dict[tuple[str, str], Json] = {
+    ("nodes", "status"): {"kind": "Node", "verbs": ["get", "patch"]},
+    ("pods", "binding"): {"kind": "Binding", "verbs": ["create"]},
+    ("pods", "eviction"): {
+        "kind": "Eviction",
+        "group": "policy",
+        "version": "v1",
+        "verbs": ["create"],
+    },
+}
+"""Resource and subresource -> what is said of it."""
+
 CORE = "v1"
-GROUPS = {"leases": "coordination.k8s.io/v1"}
-"""resource -> group and version, of those that are not of the core"""
+EVENTS = "events.k8s.io/v1"
+GROUPS = {"leases": ("coordination.k8s.io/v1",), "events": (CORE, EVENTS)}
+"""resource -> its groups and versions, of those that are not of the core alone"""
 
 AUTHORIZATION = "authorization.k8s.io/v1"
-ACCESS_REVIEWS = "selfsubjectaccessreviews"
+AUTHENTICATION = "authentication.k8s.io/v1"
+REVIEWS = {
+    AUTHORIZATION: ("selfsubjectaccessreviews", "SelfSubjectAccessReview"),
+    AUTHENTICATION: ("selfsubjectreviews", "SelfSubjectReview"),
+}
+"""group and version -> resource and kind of the questions that it answers"""
+
+GROUP_VERSIONS = ("coordination.k8s.io/v1", EVENTS, *REVIEWS)
+"""Those besides the core."""
 
 
-def api_version(resource: str) -> str:
-    """The apiVersion of a resource's objects."""
-    return GROUPS.get(resource, CORE)
+def api_versions_of(resource: str) -> tuple[str, ...]:
+    """The groups and versions that have a resource; the first is what it is stored in."""
+    return GROUPS.get(resource, (CORE,))
 
 
 def version() -> Json:
@@ -65,7 +86,7 @@ def api_groups() -> Json:
     return {
         "kind": "APIGroupList",
         "apiVersion": "v1",
-        "groups": [_group(version) for version in (*GROUPS.values(), AUTHORIZATION)],
+        "groups": [_group(version) for version in GROUP_VERSIONS],
     }
 
 
@@ -77,9 +98,12 @@ def _group(group_version: str) -> Json:
 
 def resources_of(group_version: str) -> Json:
     """/api/v1, /apis/coordination.k8s.io/v1, ...: what it has."""
-    resources = [_resource(each) for each in KINDS if api_version(each) == group_version]
-    if group_version == AUTHORIZATION:
-        resources = [_access_reviews()]
+    if group_version in REVIEWS:
+        resources = [_review(*REVIEWS[group_version])]
+    else:
+        resources = [_resource(each) for each in KINDS if group_version in api_versions_of(each)]
+    if group_version == CORE:
+        resources += [_subresource(*of, about) for of, about in SUBRESOURCES.items()]
     return {"kind": "APIResourceList", "groupVersion": group_version, "resources": resources}
 
 
@@ -96,11 +120,16 @@ def _resource(resource: str) -> Json:
     }
 
 
-def _access_reviews() -> Json:
+def _subresource(resource: str, name: str, about: Json) -> Json:
+    namespaced = KINDS[resource][2]
+    return {"name": f"{resource}/{name}", "singularName": "", "namespaced": namespaced} | about
+
+
+def _review(resource: str, kind: str) -> Json:
     return {
-        "name": ACCESS_REVIEWS,
-        "singularName": "selfsubjectaccessreview",
+        "name": resource,
+        "singularName": kind.lower(),
         "namespaced": False,
-        "kind": "SelfSubjectAccessReview",
+        "kind": kind,
         "verbs": ["create"],
     }

@@ -15,12 +15,14 @@ class Faults:
         delay_s: How long each request waits before it is looked at.
         refusals: Errors to be given to the next requests, one each.
         denied: What nobody may do any more, as (verb, resource).
+        protected: Pods, as "namespace/name", that no disruption budget allows to be evicted.
     """
 
     def __init__(self) -> None:
         self.delay_s = 0.0
         self.refusals: deque[StatusError] = deque()
         self.denied: set[tuple[str, str]] = set()
+        self.protected: set[str] = set()
         self._answering = asyncio.Event()
         self._answering.set()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gpupods.identity import PodUid
 from simulator.apiserver.node_object import namespace_object, node_object
 from simulator.apiserver.pod_object import pod_object
 from simulator.apiserver.store import Store
@@ -29,15 +28,6 @@ class Feed:
     def close(self) -> None:
         """Follow the cluster no more."""
         self._cluster.observers.remove(self._observe)
-
-    def pod_of(self, key: str) -> SimPod | None:
-        """The simulated pod behind the store's object; None if it was put there by hand."""
-        found = self._store.get("pods", key)
-        return (
-            None
-            if found is None
-            else self._cluster.pods.get(PodUid(found.object["metadata"]["uid"]))
-        )
 
     def _observe(self, change: Change) -> None:
         if change.verb is not Verb.DELETED:

@@ -7,7 +7,8 @@ import json
 
 import msgspec
 
-from simulator.apiserver.discovery import KINDS, api_version
+from simulator.apiserver import events
+from simulator.apiserver.discovery import CORE, KINDS
 from simulator.apiserver.pod_object import Json
 from simulator.apiserver.requests import ListOptions, Target
 from simulator.apiserver.status import StatusError, bad_request, gone, not_found
@@ -16,21 +17,30 @@ from simulator.apiserver.tables import table
 
 
 class Shown:
-    """How objects are to be shown: as JSON, or as a Table at ``now``."""
+    """How objects are to be shown: as JSON, or as a Table at ``now``; in which group's form."""
 
-    def __init__(self, *, as_table: bool, include: str, now: float) -> None:
+    def __init__(
+        self, *, as_table: bool, include: str, now: float, group_version: str = CORE
+    ) -> None:
         self.as_table = as_table
+        self.group_version = group_version
         self._include = include
         self._now = now
 
     def one(self, resource: str, stored: Stored, *, head: bool = True) -> object:
         """A single object, or a Table of one row."""
         if not self.as_table:
-            return stored.raw
+            return self.raw(stored)
         metadata = {"resourceVersion": str(stored.version)}
         return table(
             resource, [stored.object], metadata, self._now, self._include, head=head
         )  # fmt: skip
+
+    def raw(self, stored: Stored) -> msgspec.Raw:
+        """The object in JSON."""
+        if self.group_version != events.GROUP:
+            return stored.raw
+        return msgspec.Raw(msgspec.json.encode(events.in_group(stored.object)))
 
     def page(self, resource: str, items: list[Stored], metadata: Json) -> object:
         """A list, or a Table of its rows."""
@@ -38,12 +48,12 @@ class Shown:
             objects = (item.object for item in items)
             return table(resource, objects, metadata, self._now, self._include, head=True)
         kind, list_kind, _, _ = KINDS[resource]
-        prefix = f'{{"kind":"{kind}","apiVersion":"{api_version(resource)}",'.encode()
+        prefix = f'{{"kind":"{kind}","apiVersion":"{self.group_version}",'.encode()
         return {
             "kind": list_kind,
-            "apiVersion": api_version(resource),
+            "apiVersion": self.group_version,
             "metadata": metadata,
-            "items": [_without_type(item.raw, prefix) for item in items],
+            "items": [_without_type(self.raw(item), prefix) for item in items],
         }
 
 
@@ -72,6 +82,10 @@ def list_page(store: Store, target: Target, options: ListOptions, shown: Shown) 
         StatusError: 410, the version is no longer kept; 400, the token is not one of ours; 504,
             the version has not been reached yet.
     """
+    if options.only and options.version is None and not options.continue_token:
+        found = store.get(target.resource, options.only)
+        page = [found] if found is not None and options.matches(found.object) else []
+        return shown.page(target.resource, page, {"resourceVersion": str(store.version)})
     snapshot, after = _snapshot(store, target.resource, options)
     left = [item for item in snapshot.items if item.key > after and options.matches(item.object)]
     page = left[: options.limit] if options.limit else left

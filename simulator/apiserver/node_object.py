@@ -14,18 +14,11 @@ PODS_PER_NODE = 110
 
 def node_object(node: SimNode, now: WallSeconds) -> Json:
     """The node, whole, but for its resourceVersion, which the store gives."""
-    labels = {
-        "beta.kubernetes.io/arch": "amd64",
-        "beta.kubernetes.io/os": "linux",
-        "kubernetes.io/arch": "amd64",
-        "kubernetes.io/hostname": node.name,
-        "kubernetes.io/os": "linux",
-    }
     metadata: Json = {
         "name": node.name,
         "uid": node.uid,
         "creationTimestamp": timestamp(node.booted),
-        "labels": labels | node.labels,
+        "labels": kubelet_labels(node) | node.labels,
     }
     if node.annotations:
         metadata["annotations"] = dict(node.annotations)
@@ -39,6 +32,17 @@ def node_object(node: SimNode, now: WallSeconds) -> Json:
         "metadata": metadata,
         "spec": spec,
         "status": _status(node, now),
+    }
+
+
+def kubelet_labels(node: SimNode) -> dict[str, str]:
+    """The labels that a kubelet gives its node, whoever adds others."""
+    return {
+        "beta.kubernetes.io/arch": "amd64",
+        "beta.kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/hostname": node.name,
+        "kubernetes.io/os": "linux",
     }
 
 
@@ -67,9 +71,10 @@ def _status(node: SimNode, now: WallSeconds) -> Json:
     }
     if node.gpus:
         capacity["nvidia.com/gpu"] = str(len(node.gpus))
+    capacity |= node.capacity
     return {
         "capacity": capacity,
-        "allocatable": dict(capacity),
+        "allocatable": capacity | node.allocatable,
         "conditions": _conditions(node, now),
         "addresses": _addresses(node),
         "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
@@ -106,8 +111,8 @@ def _conditions(node: SimNode, now: WallSeconds) -> list[Json]:
         ("PIDPressure", "False", "KubeletHasSufficientPID"),
         ("Ready", *(("True", "KubeletReady") if node.ready else ("Unknown", "NodeStatusUnknown"))),
     )
-    return [
-        {
+    kubelets = {
+        kind: {
             "type": kind,
             "status": status,
             "reason": reason,
@@ -116,4 +121,5 @@ def _conditions(node: SimNode, now: WallSeconds) -> list[Json]:
             "lastTransitionTime": since,
         }
         for kind, status, reason in known
-    ]
+    }
+    return list((kubelets | node.conditions).values())

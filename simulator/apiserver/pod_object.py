@@ -73,7 +73,7 @@ def _spec(pod: SimPod) -> Json:
         "serviceAccountName": "default",
         "serviceAccount": "default",
         "securityContext": {},
-        "schedulerName": "default-scheduler",
+        "schedulerName": pod.scheduler,
         "tolerations": [
             {
                 "key": f"node.kubernetes.io/{key}",
@@ -129,10 +129,11 @@ def _resources(container: SimContainer, qos: Qos) -> Json:
         return {}
     requests = {"cpu": "4", "memory": "16Gi"}
     limits = dict(requests) if qos is Qos.GUARANTEED else {}
+    extended = dict(container.limits)
     if container.gpus_requested:
-        gpus = {"nvidia.com/gpu": str(container.gpus_requested)}
-        requests |= gpus
-        limits |= gpus
+        extended["nvidia.com/gpu"] = str(container.gpus_requested)
+    requests |= extended
+    limits |= extended
     return {"limits": limits, "requests": requests} if limits else {"requests": requests}
 
 

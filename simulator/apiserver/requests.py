@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from simulator.apiserver.discovery import CORE, KINDS, api_version
+from simulator.apiserver.discovery import CORE, KINDS, SUBRESOURCES, api_versions_of
 from simulator.apiserver.selectors import Matches, selector
 from simulator.apiserver.status import StatusError, bad_request, no_such_path
 
 MIN_PARTS_NAMESPACED = 3
+MOST_PARTS_OF_OBJECT = 2
 TRUE = ("1", "true", "True")
 
 
@@ -20,6 +21,13 @@ class Target:
     resource: str
     namespace: str = ""
     name: str = ""
+    subresource: str = ""
+    group_version: str = CORE
+
+    @property
+    def right(self) -> str:
+        """What access control calls it: "nodes", "nodes/status"."""
+        return "/".join(filter(None, (self.resource, self.subresource)))
 
     @property
     def key(self) -> str:
@@ -41,15 +49,17 @@ def read_target(tail: str, group_version: str = CORE) -> Target:
     known = KINDS.get(resource)
     if (
         known is None
-        or api_version(resource) != group_version
-        or len(rest) > 1
+        or group_version not in api_versions_of(resource)
+        or len(rest) > MOST_PARTS_OF_OBJECT
         or (namespace and not known[2])
     ):
         raise no_such_path()
-    name = rest[0] if rest else ""
+    name, subresource = (*rest, "", "")[:MOST_PARTS_OF_OBJECT]
     if name and known[2] and not namespace:
         raise no_such_path()
-    return Target(resource, namespace, name)
+    if subresource and (resource, subresource) not in SUBRESOURCES:
+        raise no_such_path()
+    return Target(resource, namespace, name, subresource, group_version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +76,8 @@ class ListOptions:
     timeout_s: int | None
     bookmarks: bool
     initial_events: bool
+    only: str = ""
+    """The key of the one object that can match, where that is known."""
 
 
 def read_options(query: Mapping[str, str], target: Target) -> ListOptions:
@@ -93,7 +105,17 @@ def read_options(query: Mapping[str, str], target: Target) -> ListOptions:
         else None,
         bookmarks=query.get("allowWatchBookmarks") in TRUE,
         initial_events=query.get("sendInitialEvents") in TRUE,
+        only=_only(fields, target),
     )
+
+
+def _only(fields: str, target: Target) -> str:
+    """Thousands of agents watch one node each: none should be told of all others' nodes."""
+    names = [part for part in fields.split(",") if part.strip().startswith("metadata.name=")]
+    if not names or (KINDS[target.resource][2] and not target.namespace):
+        return ""
+    name = names[0].partition("=")[2].lstrip("=").strip()
+    return f"{target.namespace}/{name}" if target.namespace else name
 
 
 def _number(text: str, name: str) -> int:

@@ -8,6 +8,9 @@ from simulator.apiserver.pod_object import Json
 from simulator.apiserver.requests import Target
 from simulator.apiserver.status import forbidden, invalid
 
+USER = "simulated"
+"""Whoever asks."""
+
 VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 Right = tuple[str, str]
@@ -31,7 +34,7 @@ def check(denied: set[Right], verb: str, resource: str) -> None:
     """
     if (verb, resource) in denied:
         raise forbidden(
-            f'{resource} is forbidden: User "simulated" cannot {verb} resource "{resource}"'
+            f'{resource} is forbidden: User "{USER}" cannot {verb} resource "{resource}"'
         )
 
 
@@ -55,4 +58,14 @@ def review(denied: set[Right], body: Any) -> Json:
         "metadata": {},
         "spec": body["spec"],
         "status": status,
+    }
+
+
+def who_is_it() -> Json:
+    """Answer a SelfSubjectReview."""
+    return {
+        "kind": "SelfSubjectReview",
+        "apiVersion": "authentication.k8s.io/v1",
+        "metadata": {"creationTimestamp": None},
+        "status": {"userInfo": {"username": USER, "groups": ["system:authenticated"]}},
     }

@@ -21,11 +21,16 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "spec.unschedulable": ("spec", "unschedulable"),
     "status.phase": ("status", "phase"),
     "status.podIP": ("status", "podIP"),
-    # Of events, of which there are none here:
-    "involvedObject.name": (),
-    "involvedObject.namespace": (),
-    "involvedObject.kind": (),
-    "involvedObject.uid": (),
+    # Of events, in the names of either group:
+    "reason": ("reason",),
+    "type": ("type",),
+    "source": ("source", "component"),
+    "reportingComponent": ("reportingComponent",),
+    "reportingController": ("reportingComponent",),
+} | {
+    f"{about}.{name}": ("involvedObject", name)
+    for about in ("involvedObject", "regarding")
+    for name in ("kind", "namespace", "name", "uid", "apiVersion", "fieldPath")
 }
 
 SET = re.compile(r"^(?P<key>\S+)\s+(?P<operator>in|notin)\s+\((?P<values>[^)]*)\)$")

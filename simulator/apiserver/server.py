@@ -11,7 +11,7 @@ import msgspec
 from aiohttp import web
 
 from gpupods.addresses import HostPort
-from simulator.apiserver import discovery, leases, rights, writes
+from simulator.apiserver import discovery, rights
 from simulator.apiserver.faults import Faults
 from simulator.apiserver.feed import Feed
 from simulator.apiserver.forwarding import PATH as PORT_FORWARD
@@ -27,21 +27,27 @@ from simulator.apiserver.status import (
 )
 from simulator.apiserver.store import Store
 from simulator.apiserver.watches import Watch
+from simulator.apiserver.writes import Writes
 from simulator.model import Cluster
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 PREFIXES = {discovery.CORE: "/api/v1/"} | {
-    group: f"/apis/{group}/" for group in (*discovery.GROUPS.values(), discovery.AUTHORIZATION)
+    group: f"/apis/{group}/" for group in discovery.GROUP_VERSIONS
 }
 """group and version -> where its resources are"""
+
+REVIEWS = {
+    "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews": rights.review,
+    "/apis/authentication.k8s.io/v1/selfsubjectreviews": lambda *_: rights.who_is_it(),
+}
 
 MAX_BODY_BYTES = 3 * 1024 * 1024
 REQUESTS_KEPT = 10_000
 
 
 class SimulatedApiServer:
-    """Serves the pods, nodes and namespaces of ``cluster``, and leases.
+    """Serves the pods, nodes and namespaces of ``cluster``, and leases and events.
 
     Args:
         cluster: The truth; every change of it is an event to the watchers.
@@ -64,6 +70,7 @@ class SimulatedApiServer:
         self._cluster = cluster
         self._token = token
         self._feed = Feed(cluster, self.store)
+        self._writes = Writes(cluster, self.store, self.faults)
         self._runner: web.AppRunner | None = None
         self._site: web.TCPSite | None = None
         self._address = HostPort("127.0.0.1", 0)
@@ -132,8 +139,8 @@ class SimulatedApiServer:
         if forward := PORT_FORWARD.match(path):
             rights.check(self.faults.denied, "create", "pods/portforward")
             return await self.forwarding.serve(request, forward)
-        if path == f"/apis/{discovery.AUTHORIZATION}/{discovery.ACCESS_REVIEWS}":
-            return _json(rights.review(self.faults.denied, await _body(request)), 201)
+        if request.method == "POST" and path in REVIEWS:
+            return _json(REVIEWS[path](self.faults.denied, await _body(request)), 201)
         for group_version, prefix in PREFIXES.items():
             if path.startswith(prefix):
                 target = read_target(path.removeprefix(prefix), group_version)
@@ -157,24 +164,14 @@ class SimulatedApiServer:
     async def _resource(self, request: web.Request, target: Target) -> web.StreamResponse:
         watching = request.query.get("watch") in TRUE
         verb = rights.verb_of(request.method, target, watching=watching)
-        rights.check(self.faults.denied, verb, target.resource)
+        rights.check(self.faults.denied, verb, target.right)
         if request.method == "GET":
             return await self._read(request, target, watching=watching)
-        if target.resource == leases.RESOURCE:
-            body = None if request.method == "DELETE" else await _body(request)
-            now = self._cluster.now()
-            written = leases.write(self.store, request.method, target, body, now)
-            return _json(written, 201 if request.method == "POST" else 200)
-        if request.method == "POST" and not target.name:
-            pod = writes.create(self._cluster, target, await _body(request))
-            stored = self.store.get("pods", str(pod.ref))
-            return _json(stored and stored.raw, 201)
-        if request.method == "PATCH" and target.name:
-            change = await _body(request)
-            return _json(writes.patch(self._cluster, self.store, target, change))
-        if request.method == "DELETE" and target.name:
-            return _json(writes.delete(self._cluster, target))
-        raise method_not_allowed()
+        if request.query.get("dryRun"):
+            raise bad_request("dryRun is not simulated")
+        body = None if request.method == "DELETE" else await _body(request)
+        code, written = self._writes.do(request.method, target, body, request.content_type)
+        return _json(written, code)
 
     async def _read(
         self, request: web.Request, target: Target, *, watching: bool
@@ -183,6 +180,7 @@ class SimulatedApiServer:
             as_table=wants_table(request.headers.get("Accept", "")),
             include=request.query.get("includeObject", "Metadata"),
             now=self._cluster.now(),
+            group_version=target.group_version,
         )
         if target.name and not watching:
             return _json(get_object(self.store, target, shown))

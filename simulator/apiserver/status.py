@@ -72,6 +72,25 @@ def conflict(resource: str, name: str) -> StatusError:
     )
 
 
+def wrong_uid(resource: str, name: str, wanted: str, found: str) -> StatusError:
+    """409: the object of this name is another one than was meant."""
+    return StatusError(
+        409,
+        "Conflict",
+        f'Operation cannot be fulfilled on {resource} "{name}": Precondition failed: '
+        f"UID in precondition: {wanted}, UID in object meta: {found}",
+    )
+
+
+def budget_violated() -> StatusError:
+    """429 of an eviction that a PodDisruptionBudget does not allow."""
+    return StatusError(
+        429,
+        "TooManyRequests",
+        "Cannot evict pod as it would violate the pod's disruption budget.",
+    )
+
+
 def unauthorized() -> StatusError:
     """401."""
     return StatusError(401, "Unauthorized", "Unauthorized")
@@ -84,6 +103,17 @@ def method_not_allowed() -> StatusError:
         "MethodNotAllowed",
         "the server does not allow this method on the requested resource",
     )
+
+
+def done() -> Json:
+    """The Status object of a binding or an eviction."""
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "code": 201,
+    }
 
 
 def success(kind: str, name: str, uid: str) -> Json:

@@ -67,9 +67,8 @@ class Store:
         self.oldest = FIRST_VERSION
         self._objects: dict[str, dict[str, Stored]] = {kind: {} for kind in kinds}
         self._history: dict[str, deque[Event]] = {kind: deque() for kind in kinds}
-        self._listeners: dict[str, set[asyncio.Queue[Event | None]]] = {
-            kind: set() for kind in kinds
-        }
+        self._listeners: dict[tuple[str, str], set[asyncio.Queue[Event | None]]] = {}
+        """By kind and key; the key of those who hear of all is empty."""
         self._snapshots: dict[tuple[str, int], Snapshot] = {}
 
     def get(self, kind: str, key: str) -> Stored | None:
@@ -93,6 +92,12 @@ class Store:
             return
         last = self._next(key, before.object)
         self._record(kind, Event(last.version, Verb.DELETED, last, before))
+
+    def keep_newest(self, kind: str, most: int) -> None:
+        """Remove the objects that were put there first, until there are ``most``."""
+        objects = self._objects[kind]
+        while len(objects) > most:
+            self.remove(kind, next(iter(objects)))
 
     def snapshot(self, kind: str) -> Snapshot:
         """All objects as they are now, kept for a while so that they can be paged through."""
@@ -126,15 +131,18 @@ class Store:
             raise CompactedError(version, self.oldest)
         return [event for event in self._history[kind] if event.version > version]
 
-    def listen(self, kind: str) -> asyncio.Queue[Event | None]:
-        """A queue of all that happens from now on. None on it ends the watch."""
+    def listen(self, kind: str, key: str = "") -> asyncio.Queue[Event | None]:
+        """A queue of all that happens from now on, or to one object. None on it ends the watch."""
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
-        self._listeners[kind].add(queue)
+        self._listeners.setdefault((kind, key), set()).add(queue)
         return queue
 
-    def unlisten(self, kind: str, queue: asyncio.Queue[Event | None]) -> None:
+    def unlisten(self, kind: str, queue: asyncio.Queue[Event | None], key: str = "") -> None:
         """Put nothing on ``queue`` any more."""
-        self._listeners[kind].discard(queue)
+        listeners = self._listeners.get((kind, key), set())
+        listeners.discard(queue)
+        if not listeners:
+            self._listeners.pop((kind, key), None)
 
     def end_watches(self) -> None:
         """End every watch, in good order."""
@@ -160,8 +168,9 @@ class Store:
         history.append(event)
         if len(history) > HISTORY:
             self.oldest = history.popleft().version
-        for queue in self._listeners[kind]:
-            queue.put_nowait(event)
+        for key in ("", event.after.key):
+            for queue in self._listeners.get((kind, key), ()):
+                queue.put_nowait(event)
 
 
 def key_of(thing: Json) -> str:

@@ -40,7 +40,18 @@ COLUMNS: dict[str, tuple[tuple[str, str, int], ...]] = {
         ("Container-Runtime", "string", 1),
     ),
     "namespaces": (("Name", "string", 0), ("Status", "string", 0), ("Age", "string", 0)),
-    "events": (("Name", "string", 0), ("Age", "string", 0)),
+    "events": (
+        ("Last Seen", "string", 0),
+        ("Type", "string", 0),
+        ("Reason", "string", 0),
+        ("Object", "string", 0),
+        ("Subobject", "string", 1),
+        ("Source", "string", 1),
+        ("Message", "string", 0),
+        ("First Seen", "string", 1),
+        ("Count", "string", 1),
+        ("Name", "string", 1),
+    ),
     "leases": (("Name", "string", 0), ("Holder", "string", 0), ("Age", "string", 0)),
 }
 
@@ -96,10 +107,13 @@ def _row(resource: str, thing: Json, now: float, include: str) -> Json:
 
 
 def _age_of(thing: Json, now: float) -> str:
-    created = thing["metadata"].get("creationTimestamp")
-    if not created:
+    return _since(thing["metadata"].get("creationTimestamp"), now)
+
+
+def _since(moment: str | None, now: float) -> str:
+    if not moment:
         return "<unknown>"
-    return age(now - datetime.fromisoformat(created).timestamp())
+    return age(now - datetime.fromisoformat(moment).timestamp())
 
 
 def _pod(pod: Json, now: float) -> list[Any]:
@@ -135,7 +149,24 @@ def _namespace(namespace: Json, now: float) -> list[Any]:
 
 
 def _event(event: Json, now: float) -> list[Any]:
-    return [event["metadata"]["name"], _age_of(event, now)]
+    series = event.get("series") or {}
+    about = event.get("involvedObject") or {}
+    source = event.get("source") or {}
+    first = event.get("firstTimestamp") or event.get("eventTime")
+    last = series.get("lastObservedTime") or event.get("lastTimestamp") or first
+    component = source.get("component") or event.get("reportingComponent", "")
+    return [
+        _since(last, now),
+        event.get("type", ""),
+        event.get("reason", ""),
+        f"{about.get('kind', '').lower()}/{about.get('name', '')}",
+        about.get("fieldPath", ""),
+        ", ".join(filter(None, (component, source.get("host") or event.get("reportingInstance")))),
+        (event.get("message") or "").strip(),
+        _since(first, now),
+        series.get("count") or event.get("count") or 1,
+        event["metadata"]["name"],
+    ]
 
 
 def _lease(lease: Json, now: float) -> list[Any]:

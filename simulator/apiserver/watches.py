@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 
-from simulator.apiserver.discovery import KINDS, api_version
+from simulator.apiserver.discovery import KINDS
 from simulator.apiserver.lists import Shown
 from simulator.apiserver.pod_object import Json
 from simulator.apiserver.requests import ListOptions, Target
@@ -40,8 +40,8 @@ class Watch:
 
     async def frames(self) -> AsyncGenerator[bytes, None]:
         """The events until the watch times out, is ended, or its version is too old."""
-        resource = self._target.resource
-        queue = self._store.listen(resource)
+        resource, key = self._target.resource, self._options.only
+        queue = self._store.listen(resource, key)
         try:
             for frame in self._first():
                 yield frame
@@ -51,7 +51,7 @@ class Watch:
             status = gone(str(error)).object()
             yield _frame("ERROR", status)
         finally:
-            self._store.unlisten(resource, queue)
+            self._store.unlisten(resource, queue, key)
 
     def _first(self) -> list[bytes]:
         """What is there already: the objects, or the events since the version that was given."""
@@ -60,16 +60,22 @@ class Watch:
         if not from_now and not options.initial_events:
             events = self._store.since(resource, options.version or 0)
             return [frame for event in events for frame in self._event(event)]
-        snapshot = self._store.snapshot(resource)
+        items, version = self._there()
         frames = [
-            self._object(Verb.ADDED.value, item)
-            for item in snapshot.items
-            if options.matches(item.object)
+            self._object(Verb.ADDED.value, item) for item in items if options.matches(item.object)
         ]
         if options.initial_events and options.bookmarks:
             annotations = {INITIAL_EVENTS_END: "true"}
-            frames.append(self._bookmark(snapshot.version, annotations))
+            frames.append(self._bookmark(version, annotations))
         return frames
+
+    def _there(self) -> tuple[tuple[Stored, ...], int]:
+        """The objects that may match, and the version they are of."""
+        if not self._options.only:
+            snapshot = self._store.snapshot(self._target.resource)
+            return snapshot.items, snapshot.version
+        found = self._store.get(self._target.resource, self._options.only)
+        return () if found is None else (found,), self._store.version
 
     async def _following(self, queue: asyncio.Queue[Event | None]) -> AsyncGenerator[bytes, None]:
         timeout = self._options.timeout_s
@@ -117,7 +123,7 @@ class Watch:
         if annotations:
             metadata["annotations"] = annotations
         resource = self._target.resource
-        thing = {"kind": KINDS[resource][0], "apiVersion": api_version(resource)}
+        thing = {"kind": KINDS[resource][0], "apiVersion": self._shown.group_version}
         return _frame("BOOKMARK", thing | {"metadata": metadata})
 
 

@@ -28,7 +28,7 @@ from simulator.changes.health import (
     reset_gpu,
 )
 from simulator.changes.nodes import add_gpu, add_node, change_addresses, remove_node, split_gpu
-from simulator.changes.pods import delete_pod, start_pod
+from simulator.changes.pods import bind_pod, delete_pod, start_pod
 from simulator.changes.processes import (
     kill_process,
     reuse_pid,
@@ -41,6 +41,7 @@ __all__ = [
     "add_gpu",
     "add_node",
     "ask_for_recovery",
+    "bind_pod",
     "change_addresses",
     "delete_pod",
     "exit_container",

@@ -22,6 +22,8 @@ def make_container(cluster: Cluster, pod: SimPod, plan: ContainerPlan) -> SimCon
         started=WallSeconds(pod.created + cluster.random.uniform(1.0, 4.0)),
         state=plan.state,
         gpus_requested=plan.gpus,
+        limits=dict(plan.limits),
+        command=plan.command,
         waiting_reason=plan.waiting_reason,
         ports=dict(plan.ports),
     )
@@ -54,6 +56,8 @@ def restart_container(
         restarts=old.restarts + 1,
         last_id=old.id,
         gpus_requested=old.gpus_requested,
+        limits=old.limits,
+        command=old.command,
         ports=old.ports,
     )
     _place(node, new)

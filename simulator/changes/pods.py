@@ -38,6 +38,8 @@ def start_pod(cluster: Cluster, node: SimNode | None, plan: PodPlan) -> SimPod:
         qos=plan.qos,
         owner=plan.owner,
         labels=dict(plan.labels),
+        annotations=dict(plan.annotations),
+        scheduler=plan.scheduler,
         host_network=plan.host_network,
     )
     if plan.static:
@@ -49,6 +51,26 @@ def start_pod(cluster: Cluster, node: SimNode | None, plan: PodPlan) -> SimPod:
     _start_containers(cluster, pod, plan.containers)
     cluster.tell(Verb.ADDED, pod)
     return pod
+
+
+def bind_pod(
+    cluster: Cluster, pod: SimPod, node: SimNode, containers: Iterable[ContainerPlan]
+) -> None:
+    """Start a pod that waited for a scheduler, on ``node``.
+
+    Raises:
+        ValueError: it is on a node already.
+        IndexError: the plans want a GPU or MIG device that the node lacks.
+    """
+    if pod.node is not None:
+        raise ValueError(f"pod {pod.name} is already assigned to node {pod.node.name!r}")
+    plans = tuple(containers)
+    for plan in plans:
+        for process in plan.processes:
+            uses_of(node, process.uses)  # raises before anything is changed
+    pod.node = node
+    _start_containers(cluster, pod, plans)
+    cluster.tell(Verb.MODIFIED, pod)
 
 
 def _start_containers(cluster: Cluster, pod: SimPod, plans: Iterable[ContainerPlan]) -> None:

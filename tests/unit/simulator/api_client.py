@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 
 from simulator.apiserver import SimulatedApiServer
+from simulator.apiserver.merging import MERGE_PATCH
 from tests.unit.simulator.small import Small, small
 
 LIMIT = aiohttp.ClientTimeout(total=20)
@@ -41,8 +42,13 @@ class Served:
         async with self.session.get(path, headers=headers) as response:
             return response.status, await response.json()
 
-    async def send(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
-        async with self.session.request(method, path, json=body) as response:
+    async def send(
+        self, method: str, path: str, body: object = None, media_type: str = ""
+    ) -> tuple[int, Any]:
+        """A patch is a merge patch where nothing else is said."""
+        kind = media_type or (MERGE_PATCH if method == "PATCH" else "application/json")
+        headers = {"Content-Type": kind}
+        async with self.session.request(method, path, json=body, headers=headers) as response:
             return response.status, await response.json()
 
     @asynccontextmanager

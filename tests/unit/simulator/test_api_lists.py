@@ -130,7 +130,12 @@ async def test_discovery() -> None:
         assert (await served.get("/version"))[1]["minor"] == "37"
         assert (await served.get("/api"))[1]["versions"] == ["v1"]
         groups = (await served.get("/apis"))[1]["groups"]
-        assert [each["name"] for each in groups] == ["coordination.k8s.io", "authorization.k8s.io"]
+        assert [each["name"] for each in groups] == [
+            "coordination.k8s.io",
+            "events.k8s.io",
+            "authorization.k8s.io",
+            "authentication.k8s.io",
+        ]
         resources = (await served.get("/api/v1"))[1]["resources"]
         assert {"pods", "nodes", "namespaces"} <= {each["name"] for each in resources}
         async with served.session.get("/readyz") as response:

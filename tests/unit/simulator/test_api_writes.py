@@ -43,7 +43,7 @@ async def test_a_patch_of_an_older_version_is_a_conflict() -> None:
 
 
 @pytest.mark.parametrize(
-    "patch", [{"spec": {"nodeName": "x"}}, {"status": {}}, {"metadata": {"finalizers": []}}, []]
+    "patch", [{"spec": {"nodeName": "x"}}, {"metadata": {"finalizers": ["x"]}}, []]
 )
 async def test_what_the_simulator_cannot_change_it_refuses(patch: object) -> None:
     async with Served() as served:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from controller.cache.gpus import GpuIndex
 from controller.cache.nodes import NodeIndex, NodeListener
 from controller.cache.pods import PodIndexes
 from controller.cache.records import ContainerOwner, NodeRecord, PodRecord
@@ -22,11 +23,16 @@ class ClusterCache:
     Until pods and nodes have been listed once, ``synced`` is false, and a pod that is not here
     may exist all the same. Afterwards the cache may lag behind a server that is away; the
     informers tell how far.
+
+    Attributes:
+        gpus: What each node's GPUs can still take.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, gpus: GpuIndex | None = None) -> None:
+        self.gpus = gpus or GpuIndex()
         self._pods = PodIndexes()
         self._nodes = NodeIndex()
+        self._nodes.subscribe(self._forget_gpus)
         self._waiting_for = dict.fromkeys((PODS, NODES), "not listed yet")
 
     # What is known of the sync
@@ -109,10 +115,15 @@ class ClusterCache:
     def put_pod(self, pod: PodRecord) -> None:
         """Add a pod, or replace what is known of it."""
         self._pods.put(pod)
+        if pod.gpus is not None:
+            self.gpus.put_pod(pod)
 
     def remove_pod(self, uid: PodUid) -> None:
         """Forget a pod, if it is known."""
+        known = self._pods.by_uid(uid)
         self._pods.remove(uid)
+        if known is not None and known.gpus is not None:
+            self.gpus.remove_pod(known)
 
     def pod_uids(self) -> frozenset[PodUid]:
         """The uids of all known pods."""
@@ -121,6 +132,7 @@ class ClusterCache:
     def put_node(self, node: NodeRecord) -> None:
         """Add a node, or replace what is known of it."""
         self._nodes.put(node)
+        self.gpus.put_node(node)
 
     def remove_node(self, uid: str) -> None:
         """Forget a node, if it is known."""
@@ -129,3 +141,7 @@ class ClusterCache:
     def node_uids(self) -> frozenset[str]:
         """The uids of all known nodes."""
         return self._nodes.uids()
+
+    def _forget_gpus(self, name: NodeName, node: NodeRecord | None) -> None:
+        if node is None:
+            self.gpus.remove_node(name)

@@ -6,14 +6,16 @@ import sys
 from collections.abc import Iterator
 
 from controller.cache.owners import owner_of
-from controller.cache.records import ContainerOfPod, NodeRecord, PodRecord
+from controller.cache.records import ContainerOfPod, NodeRecord, PodGpus, PodRecord
 from gpupods import node_annotations
+from gpupods.accounting.names import GPU_MEMORY, GPU_NUMBER
+from gpupods.accounting.request import NOTHING, ContainerLimits, request_of
 from gpupods.identity import NodeName, PodUid, bare_container_id
 from gpupods.kube.objects import ContainerStatus, Node, Pod, PodSpec, PodStatus
 
 INTERNAL_IP = "InternalIP"
 
-GPU_RESOURCES = ("nvidia.com/gpu", "volcano.sh/gpu-number")
+GPU_RESOURCES = ("nvidia.com/gpu", GPU_NUMBER)
 GPU_LABELS = (
     "nvidia.com/gpu.present",
     "feature.node.kubernetes.io/pci-10de.present",
@@ -41,7 +43,32 @@ def pod_record(pod: Pod) -> PodRecord:
         phase=sys.intern(status.phase),
         containers=tuple(dict.fromkeys(_containers(status))),
         owner=owner_of(metadata.owner_references or (), labels.pod_template_hash if labels else ""),
+        gpus=pod_gpus(pod),
     )
+
+
+def pod_gpus(pod: Pod) -> PodGpus | None:
+    """What the pod asks for and was given; None if it asks for no GPUs."""
+    limits = tuple(_limits(pod.spec or _NO_SPEC))
+    if not limits:
+        return None
+    try:
+        request = request_of(limits)
+    except ValueError as error:
+        return PodGpus(NOTHING, problem=str(error))
+    if request == NOTHING:
+        return None
+    annotations = pod.metadata.annotations
+    return PodGpus(request, annotations.gpu_index if annotations else None)
+
+
+def _limits(spec: PodSpec) -> Iterator[ContainerLimits]:
+    for init, containers in ((True, spec.init_containers), (False, spec.containers)):
+        for container in containers or ():
+            limits = container.resources.limits if container.resources else None
+            if limits is not None:
+                sidecar = init and container.restart_policy == "Always"
+                yield ContainerLimits(limits.memory, limits.number, init, sidecar)
 
 
 def _containers(status: PodStatus) -> Iterator[ContainerOfPod]:
@@ -69,6 +96,7 @@ def node_record(node: Node) -> NodeRecord:
     """What is kept of a node."""
     addresses = (node.status.addresses if node.status else None) or ()
     annotations = node.metadata.annotations or {}
+    capacity = (node.status.capacity if node.status else None) or {}
     return NodeRecord(
         name=NodeName(sys.intern(node.metadata.name)),
         uid=node.metadata.uid,
@@ -76,6 +104,8 @@ def node_record(node: Node) -> NodeRecord:
         has_gpus=_has_gpus(node),
         unhealthy_ids=annotations.get(node_annotations.UNHEALTHY_IDS),
         gpu_health=annotations.get(node_annotations.HEALTH),
+        gpu_memory=capacity.get(GPU_MEMORY),
+        gpu_number=capacity.get(GPU_NUMBER),
     )
 
 

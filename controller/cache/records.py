@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
+from gpupods.accounting.request import GpuRequest
 from gpupods.identity import ContainerId, NodeName, PodRef, PodUid
 
 ContainerOfPod: TypeAlias = tuple[ContainerId, str]
@@ -23,6 +24,19 @@ class Owner(msgspec.Struct, frozen=True, gc=False):
     name: str
 
 
+class PodGpus(msgspec.Struct, frozen=True, gc=False):
+    """What a pod asks for, and what it was given.
+
+    Attributes:
+        index: The annotation with its GPUs' indexes, as it stands; None: it has none.
+        problem: Why the request could not be read; "" where it could.
+    """
+
+    request: GpuRequest
+    index: str | None = None
+    problem: str = ""
+
+
 class PodRecord(msgspec.Struct, frozen=True, gc=False):
     """A pod.
 
@@ -32,6 +46,7 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
         containers: Every container id that the pod's status names: of init, sidecar, ordinary and
             ephemeral containers, and of the last terminated run of each. A restarted container's
             name is here twice.
+        gpus: None: it asks for none by Volcano's resources.
     """
 
     uid: PodUid
@@ -41,6 +56,7 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     phase: str
     containers: tuple[ContainerOfPod, ...] = ()
     owner: Owner | None = None
+    gpus: PodGpus | None = None
 
     @property
     def ref(self) -> PodRef:
@@ -56,6 +72,8 @@ class NodeRecord(msgspec.Struct, frozen=True, gc=False):
         internal_ips: The InternalIP addresses, IPv4 or IPv6, in the order the node gives them.
         unhealthy_ids: The annotation that schedulers obey, as it stands: "0,3"; None: it has none.
         gpu_health: The annotation that says why, as it stands; None: it has none.
+        gpu_memory: The capacity of the resource of that name, as it stands; None: it has none.
+        gpu_number: The same.
     """
 
     name: NodeName
@@ -64,6 +82,8 @@ class NodeRecord(msgspec.Struct, frozen=True, gc=False):
     has_gpus: bool = False
     unhealthy_ids: str | None = None
     gpu_health: str | None = None
+    gpu_memory: str | None = None
+    gpu_number: str | None = None
 
 
 class ContainerOwner(NamedTuple):

@@ -5,34 +5,40 @@ Protobuf has no required fields: an object without a uid and a name is refused h
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from gpupods.accounting.names import GPU_INDEX, GPU_MEMORY, GPU_NUMBER
 from gpupods.kube.encoding import UndecodableError
 from gpupods.kube.objects import (
+    Container,
     ContainerState,
     ContainerStateTerminated,
     ContainerStatus,
+    GpuLimits,
     Node,
     NodeAddress,
     NodeMeta,
     NodeStatus,
     OwnerReference,
     Pod,
+    PodAnnotations,
     PodLabels,
     PodMeta,
     PodSpec,
     PodStatus,
+    ResourceRequirements,
 )
 from gpupods.kube_api import objects_pb2
 
 TEMPLATE_HASH = "pod-template-hash"
+RESOURCES = (GPU_MEMORY, GPU_NUMBER)
 
 
 def pod_from_protobuf(message: objects_pb2.Pod) -> Pod:
     """Raises UndecodableError."""
     return Pod(
         _pod_meta(message.metadata),
-        PodSpec(message.spec.node_name),
+        _pod_spec(message.spec),
         _pod_status(message.status),
     )
 
@@ -51,7 +57,29 @@ def _pod_meta(meta: objects_pb2.ObjectMeta) -> PodMeta:
             for owner in meta.owner_references
         ),
         PodLabels(template_hash) if template_hash else None,
+        PodAnnotations(meta.annotations[GPU_INDEX]) if GPU_INDEX in meta.annotations else None,
     )
+
+
+def _pod_spec(spec: objects_pb2.PodSpec) -> PodSpec:
+    return PodSpec(spec.node_name, _containers(spec.containers), _containers(spec.init_containers))
+
+
+def _containers(containers: Iterable[objects_pb2.Container]) -> tuple[Container, ...]:
+    """Those that ask for GPUs: most pods have none, and a cluster has many pods."""
+    asking = []
+    for container in containers:
+        limits = container.resources.limits
+        if GPU_MEMORY in limits or GPU_NUMBER in limits:
+            asking.append(
+                Container(ResourceRequirements(_gpu_limits(limits)), container.restart_policy)
+            )
+    return tuple(asking)
+
+
+def _gpu_limits(limits: Mapping[str, objects_pb2.Quantity]) -> GpuLimits:
+    memory, number = (limits[name].string if name in limits else None for name in RESOURCES)
+    return GpuLimits(memory, number)
 
 
 def _pod_status(status: objects_pb2.PodStatus) -> PodStatus:

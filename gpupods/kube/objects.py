@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 import msgspec
 
+from gpupods.accounting.names import GPU_INDEX, GPU_MEMORY, GPU_NUMBER
+
 
 class Shape(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """How all of them are made: out of the garbage collector's way, named as Python names."""
@@ -29,6 +31,12 @@ class PodLabels(Shape, frozen=True):
     pod_template_hash: str = msgspec.field(name="pod-template-hash", default="")
 
 
+class PodAnnotations(Shape, frozen=True):
+    """The one annotation that is read: which GPUs a pod was given."""
+
+    gpu_index: str | None = msgspec.field(name=GPU_INDEX, default=None)
+
+
 class PodMeta(Shape, frozen=True):
     """``metadata`` of a pod."""
 
@@ -38,12 +46,35 @@ class PodMeta(Shape, frozen=True):
     resource_version: str = ""
     owner_references: tuple[OwnerReference, ...] | None = None
     labels: PodLabels | None = None
+    annotations: PodAnnotations | None = None
+
+
+class GpuLimits(Shape, frozen=True):
+    """``resources.limits`` of a container, as far as it is about GPUs."""
+
+    memory: str | int | float | None = msgspec.field(name=GPU_MEMORY, default=None)
+    number: str | int | float | None = msgspec.field(name=GPU_NUMBER, default=None)
+
+
+class ResourceRequirements(Shape, frozen=True):
+    """``resources`` of a container."""
+
+    limits: GpuLimits | None = None
+
+
+class Container(Shape, frozen=True):
+    """A container as the pod asks for it; ``restartPolicy`` marks a sidecar."""
+
+    resources: ResourceRequirements | None = None
+    restart_policy: str | None = None
 
 
 class PodSpec(Shape, frozen=True):
     """``spec`` of a pod: ``nodeName`` is "" until it is scheduled."""
 
     node_name: str = ""
+    containers: tuple[Container, ...] | None = None
+    init_containers: tuple[Container, ...] | None = None
 
 
 class ContainerStateTerminated(Shape, frozen=True):

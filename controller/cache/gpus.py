@@ -1,0 +1,167 @@
+"""What each node's GPUs can still take, kept up to date pod by pod, so that asking is a look-up.
+
+Beside what the API server tells there are holds: cards that were given to a pod which the cache
+does not show on its node yet. A hold ends when it does, when it is released, or with time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import structlog
+
+from controller.cache.records import NodeRecord, PodRecord
+from gpupods.accounting.cards import Capacity, Claim, NodeGpus, account, capacity_of
+from gpupods.accounting.indexes import format_index
+from gpupods.accounting.request import GpuRequest
+from gpupods.identity import NodeName, PodUid
+
+log = structlog.get_logger()
+
+HOLD_S = 60.0
+"""How long a hold lasts: longer than a request can be under way inside the API server."""
+
+ENDED = frozenset(("Succeeded", "Failed"))
+"""The phases in which a pod uses nothing any more."""
+
+NEVER = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Cards of a node that are kept for a pod.
+
+    Attributes:
+        pod: Its namespace and name, for messages.
+        until: When it ends by itself, on the monotonic clock.
+    """
+
+    uid: PodUid
+    pod: str
+    node: NodeName
+    request: GpuRequest
+    indexes: tuple[int, ...]
+    until: float
+
+
+class GpuIndex:
+    """The GPUs of all nodes. Used from one event loop; nothing here waits.
+
+    Args:
+        clock: Monotonic, in seconds.
+        hold_s: How long a hold lasts.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, hold_s: float = HOLD_S) -> None:
+        self.hold_s = hold_s
+        self._clock = clock
+        self._nodes: dict[NodeName, tuple[Capacity, str | None]] = {}
+        self._pods: dict[NodeName, dict[PodUid, PodRecord]] = {}
+        self._holds: dict[tuple[PodUid, NodeName], Hold] = {}
+        self._ends_first = NEVER
+        self._states: dict[str, NodeGpus] = {}
+        self._changed: set[NodeName] = set()
+
+    def states(self) -> Mapping[str, NodeGpus]:
+        """The state of every node, by its name, as of now. It changes with the next call."""
+        now = self._clock()
+        if now >= self._ends_first:
+            self._expire(now)
+        for name in self._changed:
+            self._judge(name)
+        self._changed.clear()
+        return self._states
+
+    # Holds
+
+    def held(self, uid: PodUid, node: NodeName) -> Hold | None:
+        """What is kept for the pod on that node."""
+        hold = self._holds.get((uid, node))
+        return hold if hold is not None and hold.until > self._clock() else None
+
+    def hold(
+        self, pod: PodRecord, node: NodeName, request: GpuRequest, indexes: tuple[int, ...]
+    ) -> Hold:
+        """Keep cards for the pod from now on, instead of what was kept for it on that node."""
+        until = self._clock() + self.hold_s
+        hold = Hold(pod.uid, str(pod.ref), node, request, indexes, until)
+        self._holds[pod.uid, node] = hold
+        self._changed.add(node)
+        self._ends_first = min(self._ends_first, until)
+        return hold
+
+    def release(self, hold: Hold) -> None:
+        """Keep these cards no longer."""
+        if self._holds.pop((hold.uid, hold.node), None) is not None:
+            self._changed.add(hold.node)
+
+    def _release_all(self, uid: PodUid) -> None:
+        for hold in [hold for hold in self._holds.values() if hold.uid == uid]:
+            self.release(hold)
+
+    def _expire(self, now: float) -> None:
+        for hold in [hold for hold in self._holds.values() if hold.until <= now]:
+            log.warning(
+                "GPUs that were given to a pod are free again: it was not bound in time",
+                pod=hold.pod,
+                node=hold.node,
+                gpus=format_index(hold.indexes),
+            )
+            self.release(hold)
+        self._ends_first = min((hold.until for hold in self._holds.values()), default=NEVER)
+
+    # For the cache
+
+    def put_node(self, node: NodeRecord) -> None:
+        """Take what is known of a node."""
+        known = (capacity_of(node.gpu_memory, node.gpu_number), node.unhealthy_ids)
+        if self._nodes.get(node.name) != known:
+            self._nodes[node.name] = known
+            self._changed.add(node.name)
+
+    def remove_node(self, name: NodeName) -> None:
+        """Forget a node."""
+        self._nodes.pop(name, None)
+        self._changed.add(name)
+
+    def put_pod(self, pod: PodRecord) -> None:
+        """Take what is known of a pod that asks for GPUs."""
+        if pod.phase in ENDED:
+            self.remove_pod(pod)
+        elif pod.node:
+            self._pods.setdefault(pod.node, {})[pod.uid] = pod
+            self._changed.add(pod.node)
+            self._release_all(pod.uid)
+
+    def remove_pod(self, pod: PodRecord) -> None:
+        """Forget a pod that asks for GPUs."""
+        on_node = self._pods.get(pod.node, {})
+        if on_node.pop(pod.uid, None) is not None:
+            self._changed.add(pod.node)
+            if not on_node:
+                del self._pods[pod.node]
+        self._release_all(pod.uid)
+
+    # States
+
+    def _judge(self, name: NodeName) -> None:
+        node = self._nodes.get(name)
+        if node is None:
+            self._states.pop(name, None)
+            return
+        old = self._states.get(name)
+        new = self._states[name] = account(*node, self._claims(name))
+        told = old.problems if old is not None else ()
+        for problem in new.problems:
+            if new.cards and problem not in told:
+                log.warning("not understood of a node's GPUs", node=name, problem=problem)
+
+    def _claims(self, name: NodeName) -> Iterator[Claim]:
+        for pod in self._pods.get(name, {}).values():
+            if pod.gpus is not None:
+                yield Claim(str(pod.ref), pod.gpus.request, pod.gpus.index, pod.gpus.problem)
+        for hold in self._holds.values():
+            if hold.node == name:
+                yield Claim(hold.pod, hold.request, format_index(hold.indexes))

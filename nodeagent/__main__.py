@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpupods.logs import configure_logs
 from gpupods.serving import run, until_signal
@@ -18,11 +19,16 @@ from nodeagent.diagnosis.pci import PciBus
 from nodeagent.gpus.driver import DriverProcess
 from nodeagent.health.monitor import HealthMonitor
 from nodeagent.health.policy_files import PolicyFiles
-from nodeagent.health.sources.kernel_log import KernelLog
+from nodeagent.health.sources import kernel_log
 from nodeagent.health.sources.nvml_watch import NvmlWatch
 from nodeagent.health.state import StateFolder
 from nodeagent.processes.proc import ProcTable
+from nodeagent.reporting.status import Reporting
 from nodeagent.settings import ENVIRONMENT_PREFIX, NodeAgentSettings
+
+if TYPE_CHECKING:  # 16 MB that an agent without the Kubernetes API does without
+    from gpupods.kube.access import KubeAccess
+    from gpupods.kube.api import KubeApi
 
 PROGRAM = "gpupods-nodeagent"
 ABOUT = """Answers which process is on which GPU of this node, and in which pod.
@@ -35,8 +41,11 @@ Ask it with grpcurl -plaintext NODE:50051 gpupods.v1alpha1.GpuPodsService/GetGpu
 """
 
 
-async def serve(settings: NodeAgentSettings) -> None:
-    """Run a node agent on the real driver, /proc and runtime until SIGTERM or SIGINT."""
+async def serve(settings: NodeAgentSettings, access: KubeAccess | None = None) -> None:
+    """Run a node agent on the real driver, /proc and runtime until SIGTERM or SIGINT.
+
+    ``access`` is the way to the Kubernetes API, where that is needed.
+    """
     runtime: ContainerRuntime = (
         Containerd(settings.runtime_socket) if settings.runtime_socket else NoRuntime()
     )
@@ -44,7 +53,10 @@ async def serve(settings: NodeAgentSettings) -> None:
     table = ProcTable()
     identifier = ProcessIdentifier(table, runtime, settings.identify)
     surroundings = Surroundings(runtime, table, PciBus())
-    agent = NodeAgent(settings, gpus, identifier, surroundings, health_of(settings))
+    health = health_of(settings)
+    api = kube_api(access)
+    reporting = reporting_of(settings, api, health)
+    agent = NodeAgent(settings, gpus, identifier, surroundings, health, reporting=reporting)
     signalled = asyncio.create_task(until_signal())
     await asyncio.sleep(0)  # a signal is heard from here on: who sees that it serves may end it
     try:
@@ -54,6 +66,8 @@ async def serve(settings: NodeAgentSettings) -> None:
         await agent.stop()
         await gpus.close()
         await runtime.close()
+        if api is not None:
+            await api.close()
 
 
 def health_of(settings: NodeAgentSettings) -> HealthMonitor | None:
@@ -73,15 +87,49 @@ def health_of(settings: NodeAgentSettings) -> HealthMonitor | None:
     )
     if settings.kernel_log:
         monitor.add_source(
-            KernelLog(
+            kernel_log.KernelLog(
                 settings.kernel_log,
                 heard=lambda: monitor.kernel_log_mark,
                 note=monitor.note_kernel_log,
                 boot_id=lambda: monitor.boot_id,
                 any_facility=settings.kernel_log_any_writer,
-            )
+            ),
+            backlog=kernel_log.NAME,
         )
     return monitor
+
+
+def kube_access(settings: NodeAgentSettings) -> KubeAccess | None:
+    """The way to the Kubernetes API; None where nothing needs it.
+
+    Raises:
+        ValueError: there is none, in one line.
+    """
+    if not settings.report:
+        return None
+    from gpupods.kube.access import KubeAccess  # noqa: PLC0415
+
+    return KubeAccess.load(settings.kubeconfig)
+
+
+def kube_api(access: KubeAccess | None) -> KubeApi | None:
+    """A client of it."""
+    if access is None:
+        return None
+    from gpupods.kube.api import KubeApi  # noqa: PLC0415
+
+    return KubeApi(access)
+
+
+def reporting_of(
+    settings: NodeAgentSettings, api: KubeApi | None, health: HealthMonitor | None
+) -> Reporting | None:
+    """What reports on the Node, where that is wanted."""
+    if not settings.report or api is None or health is None:
+        return None
+    from nodeagent.reporting.reporter import Reporter  # noqa: PLC0415
+
+    return Reporter(api, settings.node_name, health)
 
 
 def main() -> None:
@@ -92,8 +140,9 @@ def main() -> None:
     )
     configure_logs(settings.log_format, settings.log_level)
     try:
-        run(lambda: serve(settings))
-    except OSError as error:
+        access = kube_access(settings)
+        run(lambda: serve(settings, access))
+    except (OSError, ValueError) as error:
         fail_startup(PROGRAM, str(error))
 
 

@@ -15,6 +15,7 @@ from nodeagent.diagnosis.service import NodeDiagnosis
 from nodeagent.gpus.sample import GpuSource
 from nodeagent.gpus.sharing import SharedSampler
 from nodeagent.health.monitor import HealthMonitor
+from nodeagent.reporting.status import Reporting
 from nodeagent.service import NodeGpuPods
 from nodeagent.settings import NodeAgentSettings
 
@@ -37,12 +38,15 @@ class NodeAgent:
         identifier: Identifier,
         surroundings: Surroundings,
         health: HealthMonitor | None = None,
+        *,
+        reporting: Reporting | None = None,
     ) -> None:
         self._settings = settings
         self._gpus = gpus
         self._identifier = identifier
         self._surroundings = surroundings
         self._health = health
+        self._reporting = reporting
         self._server: GrpcServer | None = None
 
     async def start(self) -> HostPort:
@@ -58,6 +62,8 @@ class NodeAgent:
         listening = await server.start(self._settings.grpc_listen)
         if self._health is not None:
             await self._health.start()
+        if self._reporting is not None:
+            await self._reporting.start()
         await server.set_serving(serving=True)
         self._server = server
         log.info("node agent serves", grpc=str(listening), node=self._settings.node_name)
@@ -88,6 +94,8 @@ class NodeAgent:
         if self._server is not None:
             await self._server.stop(self._settings.stop_grace)
             self._server = None
+            if self._reporting is not None:
+                await self._reporting.stop()
             if self._health is not None:
                 await self._health.stop()
             log.info("node agent stopped", node=self._settings.node_name)

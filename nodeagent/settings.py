@@ -17,8 +17,8 @@ class NodeAgentSettings:
     """How one node agent runs. Times are in seconds.
 
     Raises:
-        ValueError: a time is not positive, or too long to be meant; or there is no runtime to
-            identify processes by.
+        ValueError: a time is not positive, or too long to be meant; there is no runtime to
+            identify processes by; or there is nothing to report, or nowhere to.
     """
 
     grpc_listen: HostPort = setting(
@@ -71,6 +71,16 @@ class NodeAgentSettings:
         "Where indexes and health of the GPUs outlive the agent; empty: nowhere.",
         metavar="PATH",
     )
+    report: bool = setting(
+        False,  # noqa: FBT003 - a flag
+        "Report unfit GPUs on this node's own Node, for schedulers and operators.",
+    )
+    kubeconfig: str = setting(
+        "",
+        "The kubeconfig to reach the Kubernetes API with, where that is needed; empty: "
+        "$KUBECONFIG, ~/.kube/config, or the pod's own service account.",
+        metavar="PATH",
+    )
     request_limit: float = setting(
         5.0, "Seconds an answer may take when the caller sets no deadline."
     )
@@ -84,6 +94,10 @@ class NodeAgentSettings:
         """Check what one field alone cannot tell."""
         if self.identify is IdentifyMode.RUNTIME and not self.runtime_socket:
             raise ValueError("--identify=runtime needs a runtime to ask: set --runtime-socket")
+        if self.report and not self.node_name:
+            raise ValueError("--report needs the name of the Node to report on: set --node-name")
+        if self.report and not self.health:
+            raise ValueError("--report has nothing to report with --no-health: leave one out")
         check_positive("driver-limit", self.driver_limit)
         check_positive("request-limit", self.request_limit)
         check_positive("stop-grace", self.stop_grace)

@@ -50,9 +50,6 @@ OK = (200, 201)
 UNAUTHORIZED = 401
 FORBIDDEN = 403
 
-TO_FOLLOW = "the controller's role must allow list and watch of pods and nodes"
-"""The right that is missing where a list or a watch is forbidden."""
-
 
 @dataclass(frozen=True, slots=True)
 class Stream(Generic[T]):
@@ -196,7 +193,7 @@ class KubeApi:
             if response.status not in OK:
                 body = await _refused_body(response)
                 status = encoding.refusal(body) if encoding is not None else Status()
-                raise self._refusal(name, response, body, status, TO_FOLLOW)
+                raise self._refusal(name, response, body, status, resource.needed)
             if encoding is None:
                 raise _not_kubernetes(name, response)
             yield Stream(encoding, response.content.iter_any())

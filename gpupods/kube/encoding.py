@@ -125,11 +125,13 @@ class Resource(Generic[T]):
         kind: In the plural, for messages: "pods".
         path: Under the API server's address: "/api/v1/pods".
         encodings: Those we read, the most wanted first.
+        needed: Said where the request is forbidden: which rights it takes.
     """
 
     kind: str
     path: str
     encodings: tuple[Encoding[T], ...]
+    needed: str = "the controller's role must allow list and watch of pods and nodes"
 
     @property
     def accept(self) -> str:

@@ -15,6 +15,9 @@ from nodeagent.health.state import StateFolder
 
 _AGAIN_S = 30.0
 
+STATE = "state"
+"""The topic of what is wrong with the file at present."""
+
 log = structlog.get_logger()
 
 
@@ -32,6 +35,11 @@ class Keeper:
         self._latest: Memory | None = None
         self._new = asyncio.Event()
 
+    @property
+    def taken(self) -> bool:
+        """Whether another agent of this node has the folder."""
+        return self._folder is not None and self._folder.taken
+
     def offer(self, memory: Memory) -> None:
         """This is what is known now."""
         if self._folder is not None and worth_writing(self._written, memory):
@@ -44,7 +52,7 @@ class Keeper:
             return None
         loaded = await asyncio.to_thread(self._folder.load)
         if loaded.problem:
-            self._tell("memory" if loaded.forgotten else "state", loaded.problem)
+            self._tell("memory" if loaded.forgotten else STATE, loaded.problem)
         self._written = loaded.memory
         return loaded.memory
 
@@ -71,7 +79,7 @@ class Keeper:
         if self._folder is None or latest is None or not worth_writing(self._written, latest):
             return True
         problem = await asyncio.to_thread(self._folder.save, latest)
-        self._tell("state", problem)
+        self._tell(STATE, problem)
         if not problem:
             self._written = latest
         return not problem

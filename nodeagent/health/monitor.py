@@ -17,10 +17,11 @@ import structlog
 
 from nodeagent.health.condition import GpuState, Now
 from nodeagent.health.inventory import Inventory, recognise
-from nodeagent.health.keeper import Keeper
+from nodeagent.health.keeper import STATE, Keeper
 from nodeagent.health.machine import replaced_board, step
 from nodeagent.health.memory import Known, LogMark, Memory
 from nodeagent.health.observations import (
+    CaughtUp,
     DriverRead,
     DriverSilent,
     Excluded,
@@ -82,6 +83,9 @@ class HealthMonitor:
         self._problems: dict[str, str] = {}
         self._of_unknown: deque[XidOfGpu] = deque(maxlen=_MOST_OF_UNKNOWN)
         self._tasks: list[asyncio.Task[None]] = []
+        self._backlogs: set[str] = set()
+        self._behind: set[str] = set()
+        self._answered = False
         self.version = 0
         """Grows whenever ``verdicts`` changes."""
 
@@ -101,6 +105,19 @@ class HealthMonitor:
         return tuple(text for _, text in sorted(self._problems.items()))
 
     @property
+    def judged(self) -> bool:
+        """Whether the driver has spoken since `start`, and all from before it has been heard.
+
+        Until then a GPU that is not known to be unfit is not known to be fit either.
+        """
+        return self._answered and not self._behind and bool(self._memory.gpus)
+
+    @property
+    def another_agent(self) -> bool:
+        """Whether another agent of this node keeps what is known: what this one tells is its."""
+        return self._keeper.taken
+
+    @property
     def kernel_log_mark(self) -> LogMark:
         """Up to where the kernel log has been heard."""
         return self._memory.kernel_log
@@ -110,17 +127,29 @@ class HealthMonitor:
         """Of the boot that the node is in."""
         return self._now().boot_id
 
-    def add_source(self, source: HealthSource) -> None:
-        """Before `start`: one more that notices."""
-        self._sources.append(source)
+    def add_source(self, source: HealthSource, backlog: str = "") -> None:
+        """Before `start`: one more that notices.
 
-    def subscribe(self, subscriber: Subscriber) -> None:
-        """Have ``subscriber`` called with all verdicts, now and whenever one changes."""
+        ``backlog`` is the name by which it tells `CaughtUp`, where it will.
+        """
+        self._sources.append(source)
+        if backlog:
+            self._backlogs.add(backlog)
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Have ``subscriber`` called with all verdicts, now and whenever one changes.
+
+        Also when `judged` or `another_agent` do.
+
+        Returns: what ends it.
+        """
         self._subscribers.append(subscriber)
         subscriber(self._verdicts)
+        return lambda: self._subscribers.remove(subscriber)
 
     async def start(self) -> None:
         """Remember, then watch."""
+        self._answered, self._behind = False, set(self._backlogs)
         self._look_at_policy()
         await self._remember()
         self._tasks = [
@@ -142,13 +171,23 @@ class HealthMonitor:
 
     def tell(self, told: Told) -> None:
         """What a source has to say."""
+        judged, version = self.judged, self.version
+        self._hear(told)
+        if self.judged != judged and self.version == version:
+            self._notify()
+
+    def _hear(self, told: Told) -> None:
         if isinstance(told, DriverRead):
+            self._answered = True
             self._read(told)
         elif isinstance(told, DriverSilent):
+            self._answered = True
             reading = Reading(told.presence, detail=told.reason)
             self._apply((index, reading) for index in range(len(self._memory.gpus)))
         elif isinstance(told, XidOfGpu):
             self._xid(told)
+        elif isinstance(told, CaughtUp):
+            self._behind.discard(told.source)
         else:
             self._troubled(told)
 
@@ -235,6 +274,8 @@ class HealthMonitor:
             self._problems[of] = problem
         else:
             del self._problems[of]
+        if of == STATE:
+            self._notify()  # whether another agent has it
         return True
 
     def _apply(self, seen: Iterable[tuple[int, Seen]]) -> None:
@@ -256,8 +297,11 @@ class HealthMonitor:
         log_changes(self._verdicts, verdicts)
         self._verdicts = verdicts
         self.version += 1
+        self._notify()
+
+    def _notify(self) -> None:
         for subscriber in tuple(self._subscribers):
-            subscriber(verdicts)
+            subscriber(self._verdicts)
 
     async def _tick(self) -> None:
         """Time passes, and the operator's policy may change."""

@@ -135,7 +135,14 @@ class SourceTrouble:
     problem: str
 
 
-Told = DriverRead | DriverSilent | XidOfGpu | SourceTrouble
+@dataclass(frozen=True, slots=True)
+class CaughtUp:
+    """A source has told all that there was before it began, or knows that it cannot."""
+
+    source: str
+
+
+Told = DriverRead | DriverSilent | XidOfGpu | SourceTrouble | CaughtUp
 
 Tell = Callable[[Told], None]
 

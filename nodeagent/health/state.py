@@ -40,6 +40,8 @@ class StateFolder:
         self._directory = directory
         self._file = directory / FILE
         self._lock: int | None = None
+        self.taken = False
+        """Whether another agent had the folder when it was last wanted."""
 
     def load(self) -> Loaded:
         """Take the folder and read its file. Without a file there is nothing to remember."""
@@ -91,10 +93,12 @@ class StateFolder:
         lock = os.open(self._directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as error:
             os.close(lock)
+            self.taken = isinstance(error, BlockingIOError)
             raise
         self._lock = lock
+        self.taken = False
 
     def _sync_directory(self) -> None:
         directory = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY)

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from nodeagent.health.observations import SourceTrouble, Told
+from nodeagent.health.observations import CaughtUp, SourceTrouble, Told
 from tests.driverprocess import FIRST
 from tests.fakedriver.faults import Event
 from tests.healthwatch import AMPLE_S, unfit, watching
@@ -39,4 +39,4 @@ async def test_it_is_told_once_and_tried_again() -> None:
         while path.asked < 20:  # noqa: ASYNC110 - what is awaited has no other end
             await asyncio.sleep(0.001)
     log.cancel()
-    assert [type(each) for each in told] == [SourceTrouble]
+    assert [type(each) for each in told] == [SourceTrouble, CaughtUp]

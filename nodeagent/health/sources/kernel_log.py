@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from gpupods.identity import GpuUuid
 from nodeagent.health.memory import LogMark
-from nodeagent.health.observations import SourceTrouble, Tell, XidOfGpu, XidSeen
+from nodeagent.health.observations import CaughtUp, SourceTrouble, Tell, XidOfGpu, XidSeen
 from nodeagent.health.sources.kernel_lines import KERNEL_FACILITY, read_record, read_xid
 
 NAME = "kernel log"
@@ -53,10 +53,12 @@ class KernelLog:
         self._boot_id = boot_id
         self._any_facility = any_facility
         self._again_s = again_s
+        self._behind = True
 
     async def watch(self, tell: Tell) -> None:
         """See `HealthSource.watch`."""
         told = ""
+        self._behind = True
         while True:
             try:
                 file = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -65,6 +67,7 @@ class KernelLog:
                 if problem != told:
                     tell(SourceTrouble(NAME, problem))
                     told = problem
+                self._caught_up(tell)
                 await asyncio.sleep(self._again_s)
                 continue
             if told:
@@ -75,6 +78,7 @@ class KernelLog:
             except OSError as error:
                 told = self._cannot(error)
                 tell(SourceTrouble(NAME, told))
+                self._caught_up(tell)
                 await asyncio.sleep(self._again_s)
             finally:
                 os.close(file)
@@ -91,6 +95,7 @@ class KernelLog:
             if self._read_some(file, tell):
                 await asyncio.sleep(0)
                 continue
+            self._caught_up(tell)
             more.clear()
             loop.add_reader(file, more.set)
             try:
@@ -125,6 +130,12 @@ class KernelLog:
         seen = XidSeen(found.xid, record.at_s, NAME, found.detail)
         tell(XidOfGpu(GpuUuid(""), found.pci_address, seen))
         self._note(record.sequence)
+
+    def _caught_up(self, tell: Tell) -> None:
+        """All that was there has been told; where the log cannot be read, nothing will be."""
+        if self._behind:
+            self._behind = False
+            tell(CaughtUp(NAME))
 
     def _cannot(self, error: OSError) -> str:
         return (

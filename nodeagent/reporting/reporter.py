@@ -1,0 +1,210 @@
+"""Keeps the agent's own Node true to what the monitor knows.
+
+Two things are compared, whenever one of them changes: what the Node carries, as a watch of it
+tells, and what it should. Where they differ, one patch makes them equal, and is tried again until
+it has. What to write is `nodeagent.reporting.report`'s and `nodeagent.reporting.own_node`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+import msgspec
+import structlog
+
+from gpupods.kube.api import KubeApi
+from gpupods.kube.backoff import Backoff
+from gpupods.kube.clock import Clock, SystemClock
+from gpupods.kube.failures import ApiError, MalformedError
+from gpupods.kube.reflector import Pace, Reflector
+from nodeagent.health.monitor import HealthMonitor
+from nodeagent.reporting.own_node import (
+    NEEDED,
+    STRATEGIC_MERGE,
+    OwnNode,
+    patch,
+    read_node,
+    resource_of,
+    status_path,
+)
+from nodeagent.reporting.report import Report, report_before_judgement, report_of
+from nodeagent.reporting.status import ReportStatus
+
+log = structlog.get_logger()
+
+FOLLOWING = Pace(page_size=1, watch_s=290)
+"""A watch of one Node: few things happen in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPace:
+    """Times, in seconds.
+
+    Attributes:
+        gather_s: From a change to the patch: what changes meanwhile is in the same one.
+        write_limit_s: For one patch.
+        first_pause_s: After a patch that failed; doubled after each further one, with jitter.
+        longest_pause_s: In the end.
+        steady_s: Somebody who changes what is ours more often than this is answered ever slower.
+        follow: How the Node is followed.
+    """
+
+    gather_s: float = 0.05
+    write_limit_s: float = 10.0
+    first_pause_s: float = 0.2
+    longest_pause_s: float = 15.0
+    steady_s: float = 300.0
+    follow: Pace = FOLLOWING
+
+
+class Reporter:
+    """Reports the GPUs of one node, from `start` to `stop`.
+
+    Args:
+        api: The API server; stays the giver's to close.
+        node_name: The Node.
+        monitor: What is known of its GPUs.
+        pace: Times.
+        clock: To wait by, and to date the condition.
+    """
+
+    def __init__(
+        self,
+        api: KubeApi,
+        node_name: str,
+        monitor: HealthMonitor,
+        pace: ReportPace | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.status = ReportStatus()
+        self._api = api
+        self._node_name = node_name
+        self._monitor = monitor
+        self._pace = pace or ReportPace()
+        self._clock = clock or SystemClock()
+        self._node = _NodeStore(self._node_changed)
+        self._reflector = Reflector(
+            api, resource_of(node_name), self._node, self._pace.follow, self._clock
+        )
+        self._changed = asyncio.Event()
+        self._backoff = Backoff(self._pace.first_pause_s, self._pace.longest_pause_s)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._unsubscribe: Callable[[], None] = lambda: None
+
+    async def start(self) -> None:
+        """Begin; returns at once, whatever the API server does."""
+        self._unsubscribe = self._monitor.subscribe(lambda _: self._changed.set())
+        self._tasks = [
+            asyncio.create_task(self._reflector.run(), name="own node"),
+            asyncio.create_task(self._keep(), name="report"),
+        ]
+
+    async def stop(self) -> None:
+        """End. What the Node carries stays: that an agent ends makes no GPU well."""
+        self._unsubscribe()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+
+    def _node_changed(self) -> None:
+        self.status.follows = self._node.node is not None
+        self._changed.set()
+
+    async def _keep(self) -> None:
+        """Write whenever there is something to be written, until cancelled."""
+        while True:
+            await self._changed.wait()
+            await self._clock.sleep(self._pace.gather_s)
+            self._changed.clear()
+            if pause_s := await self._write():
+                await self._clock.sleep(pause_s)
+                self._changed.set()
+
+    async def _write(self) -> float:
+        """Make the Node carry what it should. The pause before the next attempt; 0: it does."""
+        node = self._node.node
+        report = self._report(node) if node is not None else None
+        if node is None or report is None:
+            return 0.0
+        body = patch(node, report, self._clock.now())
+        if body is None:
+            self.status.problem = ""
+            return 0.0
+        try:
+            written = await self._patch(body)
+        except ApiError as error:
+            return self._failed(error)
+        self._backoff.reset()
+        self._wrote(report)
+        self._node.put(written)
+        return 0.0
+
+    def _report(self, node: OwnNode) -> Report | None:
+        """What the Node should carry; None: that is not known, or another agent's to say."""
+        if self._monitor.another_agent:
+            self.status.problem = "another agent of this node reports"
+            return None
+        verdicts = self._monitor.verdicts
+        if not self._monitor.judged:
+            return report_before_judgement(verdicts, node.ids, node.health)
+        return report_of(verdicts)
+
+    async def _patch(self, body: dict[str, object]) -> OwnNode:
+        answer = await self._api.ask(
+            "PATCH",
+            status_path(self._node_name),
+            body,
+            limit_s=self._pace.write_limit_s,
+            needed=NEEDED,
+            media_type=STRATEGIC_MERGE,
+        )
+        try:
+            return read_node(answer)
+        except msgspec.ValidationError as error:
+            raise MalformedError(f"PATCH {self._node_name}: the answer is no Node") from error
+
+    def _failed(self, error: ApiError) -> float:
+        self.status.failed += 1
+        message = str(error)
+        if message != self.status.problem:
+            log.warning("report.failed", node=self._node_name, error=message)
+        self.status.problem = message
+        return self._backoff.next_delay_s(error.retry_after_s)
+
+    def _wrote(self, report: Report) -> None:
+        self.status.written += 1
+        self.status.last_written = self._clock.now()
+        self.status.problem = ""
+        log.info("report.written", node=self._node_name, unfit=report.ids)
+
+
+class _NodeStore:
+    """The latest that is known of the Node: what a reflector fills, and answers to patches."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self.node: OwnNode | None = None
+        self._changed = changed
+
+    def put(self, item: OwnNode) -> None:
+        if not item.replaces(self.node):
+            return
+        self.node = item
+        self._changed()
+
+    def remove(self, uid: str) -> None:
+        if self.node is not None and self.node.metadata.uid == uid:
+            self.node = None
+            self._changed()
+
+    def uids(self) -> AbstractSet[str]:
+        return set() if self.node is None else {self.node.metadata.uid}
+
+    def listed(self) -> None:
+        pass
+
+    def waiting(self, reason: str) -> None:
+        pass

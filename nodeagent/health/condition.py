@@ -61,6 +61,8 @@ class GpuState:
     faults: tuple[Fault, ...] = ()
     """By cause."""
     exclusion: Word | None = None
+    heeded_wall: float | None = None
+    """When the last word was given that restored it: the same one again is not news."""
     settled: tuple[Settled, ...] = ()
     """Of this boot, by cause."""
     clean: Clean | None = None

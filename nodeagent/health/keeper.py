@@ -14,6 +14,8 @@ from nodeagent.health.memory import Memory, worth_writing
 from nodeagent.health.state import StateFolder
 
 _AGAIN_S = 30.0
+_TAKE_OVER_S = 2.0
+"""Between looks whether the other agent of this node has gone."""
 
 STATE = "state"
 """The topic of what is wrong with the file at present."""
@@ -24,13 +26,22 @@ log = structlog.get_logger()
 class Keeper:
     """Of ``folder``; None: nothing is kept.
 
-    ``troubled`` is called with a topic and what is wrong with it, empty if nothing is, and says
-    whether that is news.
+    Args:
+        folder: Where.
+        troubled: Called with a topic and what is wrong with it, empty if nothing is; says whether
+            that is news.
+        adopt: Called with what another agent of this node has kept, when it has gone.
     """
 
-    def __init__(self, folder: StateFolder | None, troubled: Callable[[str, str], bool]) -> None:
+    def __init__(
+        self,
+        folder: StateFolder | None,
+        troubled: Callable[[str, str], bool],
+        adopt: Callable[[Memory], None],
+    ) -> None:
         self._folder = folder
         self._troubled = troubled
+        self._adopt = adopt
         self._written: Memory | None = None
         self._latest: Memory | None = None
         self._new = asyncio.Event()
@@ -59,6 +70,10 @@ class Keeper:
     async def keep(self) -> None:
         """Write whenever there is something new, until cancelled."""
         while self._folder is not None:
+            if self._folder.taken:
+                await asyncio.sleep(_TAKE_OVER_S)
+                await self._take_over(self._folder)
+                continue
             await self._new.wait()
             self._new.clear()
             if await self._write():
@@ -70,8 +85,21 @@ class Keeper:
         """Write what is not written yet, and let another agent have the folder."""
         if self._folder is None:
             return
-        await self._write()
+        if not self._folder.taken:
+            await self._write()
         self._folder.close()
+
+    async def _take_over(self, folder: StateFolder) -> None:
+        """What the other agent knew is not written over."""
+        loaded = await asyncio.to_thread(folder.load)
+        if folder.taken:
+            return
+        self._written = loaded.memory
+        if loaded.memory is not None:
+            self._adopt(loaded.memory)
+        self._tell("memory" if loaded.forgotten else STATE, loaded.problem)
+        if loaded.forgotten:
+            self._tell(STATE, "")
 
     async def _write(self) -> bool:
         """Whether what is known is in the file."""

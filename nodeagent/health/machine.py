@@ -32,6 +32,7 @@ from nodeagent.health.observations import (
     Reading,
     Restored,
     Seen,
+    TakenBack,
     Word,
     XidSeen,
 )
@@ -59,6 +60,10 @@ _AWAY = frozenset(
 )
 _STANDING = frozenset({condition_cause(Condition.ROW_REMAP_FAILURE)})
 """Conditions that hold at each reading and yet can be lived with, if an operator says so."""
+_EVENTS = frozenset({condition_cause(Condition.UNCORRECTABLE_ECC)})
+"""Conditions that happen, where the others hold for a while."""
+_ROUNDING_S = 0.001
+"""Of times since the epoch, in which there is less than that of a second."""
 
 
 def step(state: GpuState, seen: Seen, now: Now, policy: Policy) -> GpuState:
@@ -79,7 +84,9 @@ def step(state: GpuState, seen: Seen, now: Now, policy: Policy) -> GpuState:
     elif isinstance(seen, Excluded):
         state = replace(state, exclusion=seen.word)
     elif isinstance(seen, Restored):
-        state = _restored(state, seen.word)
+        state = _restored(state, seen.word, now)
+    elif isinstance(seen, TakenBack):
+        state = replace(state, exclusion=None)
     state = _without_ended_words(state, now)
     state = _without_ended_faults(state, policy)
     return _counted(state, policy, was_fit=was_fit)
@@ -131,10 +138,11 @@ def _with_fault(state: GpuState, happened: Fault) -> GpuState:
     """A fault happens, again or for the first time; one that is older than what is known is not."""
     known = state.fault(happened.cause)
     if known is not None:
-        since_wall = min(known.since_wall, happened.since_wall)
         if known.boot_id == happened.boot_id and happened.last_s <= known.last_s:
+            since_wall = min(known.since_wall, happened.since_wall)
             return state.with_fault(replace(known, since_wall=since_wall))
-        happened = replace(happened, since_wall=since_wall)
+        # A clock that people set back makes nothing older than it is.
+        happened = replace(happened, since_wall=known.since_wall)
     if state.clean is not None and state.clean.since_s <= happened.last_s:
         state = replace(state, clean=None)
     return state.with_fault(happened)
@@ -248,15 +256,37 @@ def _one_more(clean: Clean | None, at_s: float) -> Clean:
     return Clean(clean.since_s, at_s, clean.readings + 1)
 
 
-def _restored(state: GpuState, word: Word) -> GpuState:
-    """All that is known ends with the word; what cannot go away by itself is accepted."""
-    accepted, ended = [], list(state.settled)
+def _restored(state: GpuState, word: Word, now: Now) -> GpuState:
+    """What was before the word ends with it; what cannot go away by itself is accepted."""
+    left, ended = [], list(state.settled)
     for fault in state.faults:
-        if fault.cause in _STANDING or fault.cause.kind == CauseKind.RECOVERY_ACTION.value:
-            accepted.append(replace(fault, accepted=word))
+        if not _was_before(fault, word, state, now):
+            left.append(fault)
+        elif fault.cause in _STANDING or fault.cause.kind == CauseKind.RECOVERY_ACTION.value:
+            left.append(replace(fault, accepted=word))
         else:
             ended = _settle(ended, fault, state.boot_id)
-    return replace(state, exclusion=None, faults=tuple(accepted), settled=tuple(ended))
+    return replace(
+        state,
+        exclusion=None,
+        heeded_wall=word.given_wall,
+        faults=tuple(left),
+        settled=tuple(ended),
+    )
+
+
+def _was_before(fault: Fault, word: Word, state: GpuState, now: Now) -> bool:
+    """Whether ``word`` can be meant of ``fault``.
+
+    What holds at each reading was before it if it began before; an event, if its last one was.
+    When that was in an earlier boot is not known, only that it was before this one.
+    """
+    if fault.cause.kind != CauseKind.XID.value and fault.cause not in _EVENTS:
+        return fault.since_wall <= word.given_wall + _ROUNDING_S
+    if fault.boot_id != state.boot_id:
+        return now.wall - state.clock_s <= word.given_wall
+    last_wall = now.wall - (state.clock_s - fault.last_s)
+    return last_wall <= word.given_wall + _ROUNDING_S
 
 
 def _without_ended_words(state: GpuState, now: Now) -> GpuState:

@@ -98,6 +98,29 @@ def decode(text: bytes) -> Memory:
         raise NotReadableError(str(error)) from None
 
 
+def merged(kept: Memory, seen: Memory) -> Memory:
+    """What one agent of a node has kept, with the faults that another one saw meanwhile.
+
+    GPUs that only the second knows of get the next indexes that are free.
+    """
+    mine = {known.slot.uuid: known for known in seen.gpus}
+    gpus = [_with_faults(known, mine.pop(known.slot.uuid, None)) for known in kept.gpus]
+    for known in mine.values():
+        taken = {other.slot.index for other in gpus}
+        index = known.slot.index if known.slot.index not in taken else max(taken) + 1
+        gpus.append(replace(known, slot=replace(known.slot, index=index)))
+    ordered = tuple(sorted(gpus, key=lambda known: known.slot.index))
+    return replace(kept, gpus=ordered)
+
+
+def _with_faults(kept: Known, seen: Known | None) -> Known:
+    state = kept.state
+    for fault in seen.state.faults if seen is not None else ():
+        if state.fault(fault.cause) is None:
+            state = state.with_fault(fault)
+    return replace(kept, state=state)
+
+
 def _lasting_state(state: GpuState) -> GpuState:
     return replace(state, clean=None, clock_s=0.0, unreadable=0)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import structlog
@@ -19,7 +19,7 @@ from nodeagent.health.condition import GpuState, Now
 from nodeagent.health.inventory import Inventory, recognise
 from nodeagent.health.keeper import STATE, Keeper
 from nodeagent.health.machine import replaced_board, step
-from nodeagent.health.memory import Known, LogMark, Memory
+from nodeagent.health.memory import Known, LogMark, Memory, merged
 from nodeagent.health.observations import (
     CaughtUp,
     DriverRead,
@@ -29,6 +29,7 @@ from nodeagent.health.observations import (
     Presence,
     Reading,
     Restored,
+    Said,
     Seen,
     SourceTrouble,
     TimePassed,
@@ -40,6 +41,7 @@ from nodeagent.health.policy_files import PolicyFiles
 from nodeagent.health.state import StateFolder
 from nodeagent.health.verdict import Verdict, judge
 from nodeagent.health.verdict_log import log_changes
+from nodeagent.health.words import heeding, unheeded
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _TICK_S = 5.0
@@ -75,7 +77,7 @@ class HealthMonitor:
     ) -> None:
         self._sources = list(sources)
         self._policy = policy or PolicyFiles(None)
-        self._keeper = Keeper(folder, self._problem)
+        self._keeper = Keeper(folder, self._problem, self._adopt)
         self._now = now
         self._memory = Memory()
         self._verdicts: tuple[Verdict, ...] = ()
@@ -86,6 +88,7 @@ class HealthMonitor:
         self._backlogs: set[str] = set()
         self._behind: set[str] = set()
         self._answered = False
+        self._words: _Words | None = None
         self.version = 0
         """Grows whenever ``verdicts`` changes."""
 
@@ -214,6 +217,35 @@ class HealthMonitor:
         """
         return self._operator(index, Restored(word))
 
+    def heed(self, said: Mapping[int, Said], node: str, problem: str = "") -> None:
+        """These are all of the operators' words on this node's GPUs: make them hold.
+
+        Args:
+            said: By index.
+            node: The uid of the Node that carries them.
+            problem: What is wrong with what could not be read; empty: nothing.
+        """
+        self._words = _Words(said, node, problem)
+        self._heed()
+
+    def _heed(self) -> None:
+        """Words wait for their GPU, and are not of the board that replaces it."""
+        words, gpus = self._words, self._memory.gpus
+        if words is None:
+            return
+        wall = self._now().wall
+        seen = [
+            (place, what)
+            for place, known in enumerate(gpus)
+            if (what := heeding(known, words.said.get(known.slot.index), words.node, wall))
+        ]
+        if seen:
+            self._apply(seen)
+        unheard = unheeded(gpus, words.said, words.node) if gpus else ()
+        problem = "; ".join(filter(None, [words.problem, *unheard]))
+        if self._problem("operators' words", problem) and problem:
+            log.warning("health.words", problem=problem)
+
     def _operator(self, index: int, seen: Seen) -> Verdict:
         for place, known in enumerate(self._memory.gpus):
             if known.slot.index == index:
@@ -239,6 +271,7 @@ class HealthMonitor:
         waiting, self._of_unknown = self._of_unknown, deque(maxlen=_MOST_OF_UNKNOWN)
         for xid in waiting:
             self._xid(xid, told_before=True)
+        self._heed()
 
     def _xid(self, told: XidOfGpu, *, told_before: bool = False) -> None:
         """One of a GPU that was never seen waits for it, and makes no other GPU unfit."""
@@ -325,6 +358,12 @@ class HealthMonitor:
             self._memory = memory
             self._apply((place, TimePassed()) for place in range(len(memory.gpus)))
 
+    def _adopt(self, kept: Memory) -> None:
+        """The other agent of this node has gone: what it knew is this one's now."""
+        self._memory = merged(kept, self._memory)
+        self._apply((place, TimePassed()) for place in range(len(self._memory.gpus)))
+        log.info("health.taken_over")
+
     def _source_ended(self, task: asyncio.Task[None]) -> None:
         """A source's own bug must not go unnoticed."""
         if task.cancelled():
@@ -332,6 +371,15 @@ class HealthMonitor:
         error = task.exception()
         log.error("health.source_failed", source=task.get_name(), exc_info=error)
         self._problem(task.get_name(), f"{task.get_name()} has failed and watches no more: {error}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What a Node carries of its operators'."""
+
+    said: Mapping[int, Said]
+    node: str
+    problem: str
 
 
 def _state(state: GpuState | None, *, fresh: bool) -> GpuState:

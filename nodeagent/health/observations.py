@@ -65,6 +65,19 @@ class Word:
     given_wall: float
     until_wall: float | None = None
     """None: until it is taken back."""
+    node: str = ""
+    """The uid of the Node that carries it, and alone can take it back; empty: it was said here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a Node carries of an operator's: a word on the GPU of one index."""
+
+    word: Word
+    restores: bool
+    """Else it excludes."""
+    uuid: str = ""
+    """The board it was said of; empty: whichever is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +89,14 @@ class Excluded:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """An operator has looked, and wants it to be given again."""
+    """An operator has looked, and wants it to be given again, for all that was up to then."""
 
     word: Word
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """The operator's exclusion holds no longer. What else there is against the GPU stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +104,7 @@ class TimePassed:
     """Nothing has happened."""
 
 
-Seen = Reading | XidSeen | Excluded | Restored | TimePassed
+Seen = Reading | XidSeen | Excluded | Restored | TakenBack | TimePassed
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from nodeagent.reporting.own_node import (
 )
 from nodeagent.reporting.report import Report, report_before_judgement, report_of
 from nodeagent.reporting.status import ReportStatus
+from nodeagent.reporting.words import words_of
 
 log = structlog.get_logger()
 
@@ -89,6 +90,7 @@ class Reporter:
         self._reflector = Reflector(
             api, resource_of(node_name), self._node, self._pace.follow, self._clock
         )
+        self._heard: tuple[str, str | None] | None = None
         self._changed = asyncio.Event()
         self._backoff = Backoff(self._pace.first_pause_s, self._pace.longest_pause_s)
         self._tasks: list[asyncio.Task[None]] = []
@@ -111,8 +113,19 @@ class Reporter:
         self._tasks = []
 
     def _node_changed(self) -> None:
-        self.status.follows = self._node.node is not None
+        node = self._node.node
+        self.status.follows = node is not None
+        if node is not None:
+            self._heed(node)
         self._changed.set()
+
+    def _heed(self, node: OwnNode) -> None:
+        """What operators say. A Node that is gone takes none of it back."""
+        heard = (node.metadata.uid, node.overrides)
+        if heard != self._heard:
+            self._heard = heard
+            said, problem = words_of(node.overrides, node.metadata.uid)
+            self._monitor.heed(said, node.metadata.uid, problem)
 
     async def _keep(self) -> None:
         """Write whenever there is something to be written, until cancelled."""

@@ -1,0 +1,36 @@
+"""The annotation with operators' words -> what the monitor heeds. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from gpupods.node_annotations import Override, OverrideKind, parse_overrides
+from nodeagent.health.observations import Said, Word
+
+NOBODY_NAMED = "somebody who gave no name"
+
+
+def words_of(annotation: str | None, node: str) -> tuple[dict[int, Said], str]:
+    """The words by index, and what is wrong with the rest.
+
+    Args:
+        annotation: As the Node has it; None: it has none.
+        node: The Node's uid.
+    """
+    overrides, problem = parse_overrides(annotation)
+    return {index: _said(override, node) for index, override in overrides.items()}, problem
+
+
+def _said(override: Override, node: str) -> Said:
+    word = Word(
+        who=override.who.strip() or NOBODY_NAMED,
+        why=override.why.strip() or "without a reason",
+        given_wall=override.given.timestamp(),
+        until_wall=_seconds(override.until),
+        node=node,
+    )
+    return Said(word, restores=override.kind is OverrideKind.RESTORE, uuid=override.uuid)
+
+
+def _seconds(time: datetime | None) -> float | None:
+    return None if time is None else time.timestamp()

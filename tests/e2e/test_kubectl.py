@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 def test_kubectl_shows_the_nodes_and_pods(scene: Scene, standing: World) -> None:
     scene.pod("team-a", "shown", containers=("main", "exporter"))
     nodes = standing.apiserver.kubectl("get", "nodes", "-o", "wide")
-    (line,) = (line for line in nodes.splitlines() if line.startswith(standing.node))
+    (line,) = (line for line in nodes.splitlines() if line.split()[0] == standing.node)
     assert {"Ready", ADDRESS} <= set(line.split())
     pods = standing.apiserver.kubectl("get", "pods", "-A", "-o", "wide")
     (line,) = (line for line in pods.splitlines() if " shown " in line)

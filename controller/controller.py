@@ -14,11 +14,13 @@ import grpc
 import structlog
 
 from controller.cache.cluster import ClusterCache
+from controller.cache.gpus import GpuIndex
 from controller.cache.informers import Informers
 from controller.channels import CHANNEL_OPTIONS, NodeChannels, agent_target
 from controller.diagnosis.nodes import AgentsDiagnosis
 from controller.diagnosis.rights import needed_rights
 from controller.diagnosis.service import ClusterDiagnosis
+from controller.extender.assembly import SchedulerExtender
 from controller.gpus.asking import NodeAsker
 from controller.gpus.service import ClusterGpuHealth
 from controller.http.server import HttpServer
@@ -63,7 +65,7 @@ class Controller:
 
     def __init__(self, settings: ControllerSettings, access: KubeAccess) -> None:
         self._settings = settings
-        self.cache = ClusterCache()
+        self.cache = ClusterCache(GpuIndex(hold_s=settings.scheduler_hold))
         self.informers = Informers(access, self.cache)
         self._api = KubeApi(access)
         self._channels = NodeChannels(self.cache, settings.agent_port)
@@ -74,8 +76,11 @@ class Controller:
         self._readiness = Readiness(self.cache, self.informers, self._grpc)
         self._candidate: Candidate | None = None
         if settings.leader_elect:
-            self._candidate = Candidate(settings, access, self._readiness.changed)
+            self._candidate = Candidate(settings, access, self._leadership_changed)
         self._readiness.candidate = self._candidate
+        self._extender = SchedulerExtender(
+            settings, self.cache, self._api, self._candidate, self._staleness
+        )
         self._own_channel: grpc.aio.Channel | None = None
         self._http: HttpServer | None = None
         self._ready_task: asyncio.Task[None] | None = None
@@ -102,6 +107,7 @@ class Controller:
             self._settings.request_limit,
             ready=self.ready,
             synced=self._readiness.synced,
+            posts=self._extender.posts() if self._settings.scheduler_extender else None,
         )
         http_at = await self._http.start(self._settings.http_listen)
         await self.informers.start()
@@ -137,6 +143,10 @@ class Controller:
         )
         health_pb2_grpc.add_GpuHealthServiceServicer_to_server(gpus, self._grpc.registry)
 
+    def _leadership_changed(self) -> None:
+        self._extender.leadership_changed()
+        self._readiness.changed()
+
     def _staleness(self) -> str:
         return staleness(self.informers.status(), time.time())
 
@@ -155,6 +165,7 @@ class Controller:
         await self._grpc.stop(self._settings.stop_grace)
         if self._own_channel is not None:
             await self._own_channel.close(None)
+        await self._extender.close()
         await self._channels.close()
         await self.informers.stop()
         await self._api.close()

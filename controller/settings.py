@@ -50,6 +50,16 @@ class ControllerSettings:
         "Seconds after which a leader that was heard of no more is replaced. It gives up itself "
         "after two thirds of that.",
     )
+    scheduler_extender: bool = setting(
+        default=False,
+        text="Whether to serve kube-scheduler and Volcano as an extender, on the HTTP port. It "
+        "binds pods that ask for GPUs, for whoever reaches the port.",
+    )
+    scheduler_hold: float = setting(
+        60.0,
+        "Seconds for which GPUs that were given to a pod are kept for it until it is seen to be "
+        "bound.",
+    )
     request_limit: float = setting(
         5.0, "Seconds an answer may take when the caller sets no deadline."
     )
@@ -68,5 +78,6 @@ class ControllerSettings:
                 f"--lease-duration is {self.lease_duration}: write whole seconds, "
                 f"{SHORTEST_LEASE_S} to {LONGEST_LEASE_S}"
             )
+        check_positive("scheduler-hold", self.scheduler_hold)
         check_positive("request-limit", self.request_limit)
         check_positive("stop-grace", self.stop_grace)

@@ -1,13 +1,14 @@
 """The controller's HTTP port: JSON in front of its own gRPC server, as grpc-gateway v2 answers.
 
 Beside the annotated methods it serves GET /healthz (the process answers), GET /readyz and GET
-/syncedz (what the controller says of itself). All else is passed on: the gRPC server decides.
+/syncedz (what the controller says of itself), and what else it is given to be posted to. All else
+is passed on: the gRPC server decides.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 
 import grpc
@@ -15,6 +16,7 @@ from aiohttp import hdrs, web
 from google.protobuf.descriptor import ServiceDescriptor
 
 from controller.http.connection import (
+    CONTENT_TYPE,
     SERVER_NAME,
     ConnectionFactory,
     Patience,
@@ -33,8 +35,9 @@ from controller.http.errors import (
 from controller.http.form import Form, merge_forms, parse_form
 from controller.http.forwarding import forward
 from controller.http.listening import Listener, listen
+from controller.http.posting import Post
 from controller.http.routes import Match, Route, Router
-from controller.http.target import split_target
+from controller.http.target import Target, split_target
 from controller.http.transcoder import Transcoder
 from gpupods.addresses import HostPort
 
@@ -58,7 +61,8 @@ def _always_ready() -> tuple[bool, str]:
 class HttpServer:
     """Serves the annotated methods of ``services`` by calling them over ``channel``.
 
-    ``default_timeout_s`` is the deadline of a call whose caller sets none.
+    ``default_timeout_s`` is the deadline of a call whose caller sets none; ``posts`` are answered
+    without a call.
 
     Raises:
         AnnotationError: an annotation of a service cannot be served.
@@ -72,8 +76,10 @@ class HttpServer:
         ready: Ready = _always_ready,
         synced: Ready = _always_ready,
         *,
+        posts: Mapping[str, Post] | None = None,
         patience: Patience | None = None,
     ) -> None:
+        self._posts = posts or {}
         self._router = Router(services)
         self._transcoders: dict[Route, Transcoder] = {
             route: Transcoder(route, channel) for route in self._router.routes()
@@ -113,6 +119,11 @@ class HttpServer:
         probe = self._probes.get(target.path)
         if probe is not None and request.method in (hdrs.METH_GET, hdrs.METH_HEAD):
             return _health(probe)
+        if target.path in self._posts:
+            return await self._posted(request, self._posts[target.path])
+        return await self._transcoded(request, target)
+
+    async def _transcoded(self, request: web.BaseRequest, target: Target) -> web.StreamResponse:
         if request.method == hdrs.METH_OPTIONS and request.raw_path == "*":
             return web.Response(headers={"Server": SERVER_NAME})
         if not target.path.startswith("/"):
@@ -145,11 +156,18 @@ class HttpServer:
             default_timeout_s=self._default_timeout_s,
         )
 
-    async def _read_body(self, request: web.BaseRequest) -> bytes:
+    async def _posted(self, request: web.BaseRequest, post: Post) -> web.Response:
+        if request.method != hdrs.METH_POST:
+            return _error(UNIMPLEMENTED, HTTPStatus.METHOD_NOT_ALLOWED.phrase)
+        status, answer = await post.answer(await self._read_body(request, post.max_bytes))
+        headers = {"Content-Type": CONTENT_TYPE, "Server": SERVER_NAME}
+        return web.Response(status=status, body=answer, headers=headers)
+
+    async def _read_body(self, request: web.BaseRequest, max_bytes: int = MAX_BODY_BYTES) -> bytes:
         limit_s = self._patience.body_s
         try:
             async with asyncio.timeout(limit_s):
-                return await _read_body(request)
+                return await _read_body(request, max_bytes)
         except TimeoutError:
             raise BadRequestError(f"the body was not there within {limit_s:g} s") from None
 
@@ -172,11 +190,11 @@ def _error(code: int, message: str) -> web.Response:
     return error_response(http_error(code, message))
 
 
-async def _read_body(request: web.BaseRequest) -> bytes:
+async def _read_body(request: web.BaseRequest, max_bytes: int) -> bytes:
     """All of the body.
 
     Raises:
-        BadRequestError: it is longer than `MAX_BODY_BYTES`.
+        BadRequestError: it is longer than ``max_bytes``.
     """
     if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -185,7 +203,7 @@ async def _read_body(request: web.BaseRequest) -> bytes:
     size = 0
     async for chunk in request.content.iter_any():
         size += len(chunk)
-        if size > MAX_BODY_BYTES:
+        if size > max_bytes:
             raise BadRequestError("http: POST too large")
         chunks.append(chunk)
     return b"".join(chunks)

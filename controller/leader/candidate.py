@@ -48,6 +48,10 @@ class Candidate:
         """Whether another replica held the lease when it was last looked at."""
         return self._elector.another_leads()
 
+    def leader(self) -> str:
+        """The pod of the replica that leads, "" if it is this one or is not known just now."""
+        return self._elector.leader()
+
     def standing(self) -> str:
         """Who leads, for people to read."""
         return self._elector.standing()

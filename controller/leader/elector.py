@@ -65,6 +65,10 @@ class Elector:
         """Whether another held the lease when it was last looked at, and that was just now."""
         return not self._trouble and bool(self._other())
 
+    def leader(self) -> str:
+        """The pod of the one that leads, "" if it is this one or is not known just now."""
+        return "" if self._trouble else self._other()
+
     def _other(self) -> str:
         holder = self._election.holder()
         return NOBODY if holder == self._election.identity else name_of(holder)

@@ -173,5 +173,21 @@ def parse_overrides(value: str | None) -> tuple[dict[int, Override], str]:
     return overrides, "; ".join(problems)
 
 
+def with_override(value: str | None, index: int, override: Override) -> str:
+    """The value of `OVERRIDES` with one more word; other words stay as they were written.
+
+    Raises:
+        ValueError: what is there is no JSON object.
+    """
+    words: dict[str, Any] = {}
+    if value is not None:
+        try:
+            words = msgspec.json.decode(value, type=dict[str, msgspec.Raw])
+        except (msgspec.DecodeError, UnicodeEncodeError) as error:
+            raise ValueError(f"{OVERRIDES} is not a JSON object: {error}") from error
+    kept = {key: word for key, word in words.items() if _index(key) != index}
+    return msgspec.json.encode(kept | {str(index): override}).decode()
+
+
 def _without_zone(word: Override) -> bool:
     return any(time is not None and time.tzinfo is None for time in (word.given, word.until))

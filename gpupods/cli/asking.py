@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import TypeVar
 
 from gpupods.cli.failure import CommandFailed, NoAnswer, NotReached
 from gpupods.cli.output.terminal import console_for
@@ -23,6 +25,8 @@ HTTP_1 = "http1.x server"
 """From gRPC's message when something answered that speaks HTTP, and not HTTP/2."""
 KUBECTL_PREFIXES = ("pod/", "pods/", "po/")
 
+T = TypeVar("T")
+
 
 def ask(server: Named | InCluster, question: Question) -> pb.GetGpuPodsResponse:
     """The answer of ``server``; a spinner meanwhile, for a person who waits.
@@ -30,23 +34,39 @@ def ask(server: Named | InCluster, question: Question) -> pb.GetGpuPodsResponse:
     Raises:
         CommandFailed: there is none.
     """
-    where = server.target if isinstance(server, Named) else "the controller in the cluster"
-    with waiting(console_for(sys.stderr), f"asking {where} ..."), reachable(server) as target:
-        try:
-            return _ask(target, question)
-        except GpuPodsError as error:
-            message = error.message.replace(target, where)
-            raise _failure_for(error)(message, _hint(error, question)) from error
-
-
-def _ask(target: str, question: Question) -> pb.GetGpuPodsResponse:
-    with Client(target) as client:
-        return client.get_gpu_pods_message(
+    return ask_server(
+        server,
+        lambda client: client.get_gpu_pods_message(
             question.pod,
             only_this_pod=question.only_this_pod,
             max_age_s=question.max_age_s,
             timeout_s=question.timeout_s,
-        )
+        ),
+        lambda error: _hint(error, question),
+    )
+
+
+def ask_server(
+    server: Named | InCluster, call: Callable[[Client], T], hint: Callable[[GpuPodsError], str]
+) -> T:
+    """What ``call`` brings back from ``server``; a spinner meanwhile, for a person who waits.
+
+    Args:
+        server: Who is asked.
+        call: The question, put to a client of that server.
+        hint: What to try, where an error's own message does not say it; "" is nothing.
+
+    Raises:
+        CommandFailed: there is no answer.
+    """
+    where = server.target if isinstance(server, Named) else "the controller in the cluster"
+    with waiting(console_for(sys.stderr), f"asking {where} ..."), reachable(server) as target:
+        try:
+            with Client(target) as client:
+                return call(client)
+        except GpuPodsError as error:
+            message = error.message.replace(target, where)
+            raise _failure_for(error)(message, hint(error)) from error
 
 
 def _failure_for(error: GpuPodsError) -> type[CommandFailed]:
@@ -58,6 +78,12 @@ def _failure_for(error: GpuPodsError) -> type[CommandFailed]:
 
 
 def _hint(error: GpuPodsError, question: Question) -> str:
+    if isinstance(error, PodNotFound) and question.pod.startswith(KUBECTL_PREFIXES):
+        return "what stands before the slash is a namespace: write the pod's name alone"
+    return server_hint(error, question.timeout_s)
+
+
+def server_hint(error: GpuPodsError, timeout_s: float) -> str:
     """What the message does not say already: servers' own messages mostly do."""
     if isinstance(error, Unreachable) and HTTP_1 in error.message:
         return "an HTTP server is there, perhaps the controller's own: --server is its gRPC port"
@@ -67,7 +93,5 @@ def _hint(error: GpuPodsError, question: Question) -> str:
             "without them it is looked for in the cluster of your kubeconfig"
         )
     if isinstance(error, DeadlineExceeded):
-        return f"--timeout {question.timeout_s * 4:g}s waits longer"
-    if isinstance(error, PodNotFound) and question.pod.startswith(KUBECTL_PREFIXES):
-        return "what stands before the slash is a namespace: write the pod's name alone"
+        return f"--timeout {timeout_s * 4:g}s waits longer"
     return ""

@@ -6,8 +6,8 @@ import re
 
 import click
 
-UNITS_S = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
-FORM = re.compile(r"(?P<number>\d+(\.\d+)?|\.\d+) ?(?P<unit>ms|s|m|h|)", re.ASCII)
+UNITS_S = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+FORM = re.compile(r"(?P<number>\d+(\.\d+)?|\.\d+) ?(?P<unit>ms|s|m|h|d|)", re.ASCII)
 
 
 def parse_duration(text: str) -> float:

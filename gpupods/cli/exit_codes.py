@@ -20,7 +20,7 @@ class ExitCode(enum.IntEnum):
 
 MEANINGS: Mapping[ExitCode, str] = {
     ExitCode.OK: "an answer was printed; what it lacks was said on stderr",
-    ExitCode.REFUSED: "there is no answer: no such pod, an ambiguous name, access denied",
+    ExitCode.REFUSED: "there is no answer: no such pod or node, an ambiguous name, access denied",
     ExitCode.USAGE: "the command line is wrong",
     ExitCode.INCOMPLETE: "with --strict: an answer was printed, and parts of it are missing",
     ExitCode.NO_ANSWER: "not reached, not ready or too late: trying again may help",
@@ -39,6 +39,18 @@ OF_THE_DOCTOR: Mapping[ExitCode, str] = {
 """Of `gpupods doctor`, which never ends for want of an answer: that is what it reports."""
 
 
+OF_A_WORD: Mapping[ExitCode, str] = {
+    ExitCode.OK: "the node's agent has taken it; with --no-wait: it is written",
+    ExitCode.REFUSED: "it was refused: no such node or GPU, access denied; nothing was written",
+    ExitCode.USAGE: "the command line is wrong",
+    ExitCode.INCOMPLETE: "it was taken, and the GPU is unfit for something noticed since",
+    ExitCode.NO_ANSWER: "not written: not reached; or written, and not taken in time",
+    ExitCode.INTERRUPTED: MEANINGS[ExitCode.INTERRUPTED],
+    ExitCode.BROKEN_PIPE: MEANINGS[ExitCode.BROKEN_PIPE],
+}
+"""Of `gpupods gpu exclude` and `gpupods gpu restore`."""
+
+
 def exit_code_help() -> str:
     """The table of exit codes, for the end of a help text."""
     return _table(MEANINGS)
@@ -47,6 +59,11 @@ def exit_code_help() -> str:
 def doctor_exit_code_help() -> str:
     """The same for `gpupods doctor`."""
     return _table(OF_THE_DOCTOR)
+
+
+def word_exit_code_help() -> str:
+    """The same for an operator's word."""
+    return _table(OF_A_WORD)
 
 
 def _table(meanings: Mapping[ExitCode, str]) -> str:

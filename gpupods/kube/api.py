@@ -150,6 +150,7 @@ class KubeApi:
         limit_s: float,
         needed: str = "",
         media_type: str = JSON,
+        accept: str = JSON,
     ) -> Json:
         """Read or write one object, or have a question answered.
 
@@ -160,13 +161,14 @@ class KubeApi:
             limit_s: For all of it, in seconds.
             needed: Said where the request is forbidden: which rights it takes.
             media_type: Of the body: a patch says by it which kind it is.
+            accept: Of the answer: a list may be asked for by its metadata alone.
 
         Raises:
             ApiError: there is no such answer; a write may have been done all the same.
         """
         limits = aiohttp.ClientTimeout(total=limit_s)
         content = None if body is None else msgspec.json.encode(body)
-        headers = {"Accept": JSON} | ({} if body is None else {"Content-Type": media_type})
+        headers = {"Accept": accept} | ({} if body is None else {"Content-Type": media_type})
         async with self._request(
             method, path, headers=headers, limits=limits, body=content
         ) as response:

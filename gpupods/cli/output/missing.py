@@ -21,9 +21,13 @@ KINDS = {kind: kind.value for kind in MissingKind} | {
 
 def print_missing(console: Console, parts: Sequence[MissingPart]) -> None:
     """Say on ``console``, which is stderr, what is missing and why; nothing if nothing is."""
-    if not parts:
+    print_lines(console, [describe(part) for part in parts])
+
+
+def print_lines(console: Console, lines: Sequence[str]) -> None:
+    """Each line is something missing, and why."""
+    if not lines:
         return
-    lines = [describe(part) for part in parts]
     if console.is_terminal:
         text = Text("\n".join(f"- {line}" for line in lines))
         console.print(Panel(text, title=TITLE, title_align="left", border_style="yellow"))

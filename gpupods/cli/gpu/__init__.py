@@ -1,0 +1,1 @@
+"""``gpupods gpu``: the cluster's GPUs for the operator on call."""

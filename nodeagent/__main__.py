@@ -14,6 +14,7 @@ from nodeagent.agent import NodeAgent
 from nodeagent.containers.containerd import Containerd
 from nodeagent.containers.identify import ProcessIdentifier
 from nodeagent.containers.runtime import ContainerRuntime, NoRuntime
+from nodeagent.deviceplugin.terms import DevicePluginMode, Terms
 from nodeagent.diagnosis.examine import Surroundings
 from nodeagent.diagnosis.pci import PciBus
 from nodeagent.gpus.driver import DriverProcess
@@ -29,6 +30,7 @@ from nodeagent.settings import ENVIRONMENT_PREFIX, NodeAgentSettings
 if TYPE_CHECKING:  # 16 MB that an agent without the Kubernetes API does without
     from gpupods.kube.access import KubeAccess
     from gpupods.kube.api import KubeApi
+    from nodeagent.deviceplugin.plugin import DevicePlugin
 
 PROGRAM = "gpupods-nodeagent"
 ABOUT = """Answers which process is on which GPU of this node, and in which pod.
@@ -55,14 +57,19 @@ async def serve(settings: NodeAgentSettings, access: KubeAccess | None = None) -
     surroundings = Surroundings(runtime, table, PciBus())
     health = health_of(settings)
     api = kube_api(access)
-    reporting = reporting_of(settings, api, health)
+    reporting = reporting_of(settings, api, health, gpus, identifier)
     agent = NodeAgent(settings, gpus, identifier, surroundings, health, reporting=reporting)
+    plugin = device_plugin_of(settings, api, health, gpus)
     signalled = asyncio.create_task(until_signal())
     await asyncio.sleep(0)  # a signal is heard from here on: who sees that it serves may end it
     try:
         await agent.start()
+        if plugin is not None:
+            await plugin.start()
         await signalled
     finally:
+        if plugin is not None:
+            await plugin.stop()
         await agent.stop()
         await gpus.close()
         await runtime.close()
@@ -105,7 +112,7 @@ def kube_access(settings: NodeAgentSettings) -> KubeAccess | None:
     Raises:
         ValueError: there is none, in one line.
     """
-    if not settings.report:
+    if not settings.report and settings.device_plugin is DevicePluginMode.OFF:
         return None
     from gpupods.kube.access import KubeAccess  # noqa: PLC0415
 
@@ -122,14 +129,48 @@ def kube_api(access: KubeAccess | None) -> KubeApi | None:
 
 
 def reporting_of(
-    settings: NodeAgentSettings, api: KubeApi | None, health: HealthMonitor | None
+    settings: NodeAgentSettings,
+    api: KubeApi | None,
+    health: HealthMonitor | None,
+    gpus: DriverProcess,
+    identifier: ProcessIdentifier,
 ) -> Reporting | None:
     """What reports on the Node, where that is wanted."""
     if not settings.report or api is None or health is None:
         return None
+    from nodeagent.reporting.pods import PodsOnGpus  # noqa: PLC0415
     from nodeagent.reporting.reporter import Reporter  # noqa: PLC0415
 
-    return Reporter(api, settings.node_name, health)
+    pods = PodsOnGpus(gpus, identifier)
+    return Reporter(api, settings.node_name, health, pods=pods)
+
+
+def device_plugin_of(
+    settings: NodeAgentSettings,
+    api: KubeApi | None,
+    health: HealthMonitor | None,
+    gpus: DriverProcess,
+) -> DevicePlugin | None:
+    """What serves the kubelet, where that is wanted."""
+    if settings.device_plugin is DevicePluginMode.OFF or api is None or health is None:
+        return None
+    from nodeagent.deviceplugin.plugin import DevicePlugin  # noqa: PLC0415
+    from nodeagent.deviceplugin.pod_api import PodApi  # noqa: PLC0415
+    from nodeagent.deviceplugin.sockets import KubeletFolder, PodResources  # noqa: PLC0415
+
+    return DevicePlugin(
+        monitor=health,
+        sample=gpus.sample,
+        pods=PodApi(api, settings.node_name),
+        folder=KubeletFolder(Path(settings.kubelet_plugins_dir)),
+        resources=PodResources(Path(settings.kubelet_pod_resources)),
+        terms=Terms(
+            settings.device_plugin,
+            settings.device_plugin_health,
+            settings.device_plugin_memory_unit,
+        ),
+        state_dir=Path(settings.state_dir) if settings.state_dir else None,
+    )
 
 
 def main() -> None:

@@ -20,7 +20,9 @@ from gpupods.kube.backoff import Backoff
 from gpupods.kube.clock import Clock, SystemClock
 from gpupods.kube.failures import ApiError, MalformedError
 from gpupods.kube.reflector import Pace, Reflector
+from gpupods.node_annotations import UnfitGpu, parse_health, parse_ids
 from nodeagent.health.monitor import HealthMonitor
+from nodeagent.health.verdict import Verdict
 from nodeagent.reporting.own_node import (
     NEEDED,
     STRATEGIC_MERGE,
@@ -30,8 +32,10 @@ from nodeagent.reporting.own_node import (
     resource_of,
     status_path,
 )
+from nodeagent.reporting.pods import PodsOnGpus, Witness
 from nodeagent.reporting.report import Report, report_before_judgement, report_of
 from nodeagent.reporting.status import ReportStatus
+from nodeagent.reporting.teller import EventTeller
 from nodeagent.reporting.words import words_of
 
 log = structlog.get_logger()
@@ -49,7 +53,8 @@ class ReportPace:
         write_limit_s: For one patch.
         first_pause_s: After a patch that failed; doubled after each further one, with jitter.
         longest_pause_s: In the end.
-        steady_s: Somebody who changes what is ours more often than this is answered ever slower.
+        longest_contest_s: Between two patches that undo what somebody else does again and again.
+        steady_s: After so long without that, the next is undone at once.
         follow: How the Node is followed.
     """
 
@@ -57,6 +62,7 @@ class ReportPace:
     write_limit_s: float = 10.0
     first_pause_s: float = 0.2
     longest_pause_s: float = 15.0
+    longest_contest_s: float = 60.0
     steady_s: float = 300.0
     follow: Pace = FOLLOWING
 
@@ -68,6 +74,7 @@ class Reporter:
         api: The API server; stays the giver's to close.
         node_name: The Node.
         monitor: What is known of its GPUs.
+        pods: Where to see which pods are on a GPU, for events on them; None: nowhere.
         pace: Times.
         clock: To wait by, and to date the condition.
     """
@@ -77,6 +84,8 @@ class Reporter:
         api: KubeApi,
         node_name: str,
         monitor: HealthMonitor,
+        *,
+        pods: PodsOnGpus | None = None,
         pace: ReportPace | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -90,32 +99,56 @@ class Reporter:
         self._reflector = Reflector(
             api, resource_of(node_name), self._node, self._pace.follow, self._clock
         )
+        self._pods = pods
+        self._witness = Witness(pods)
+        self._teller = EventTeller(api, node_name, self._witness, self.status, self._clock)
+        self._told: tuple[UnfitGpu, ...] | None = None
         self._heard: tuple[str, str | None] | None = None
         self._changed = asyncio.Event()
         self._backoff = Backoff(self._pace.first_pause_s, self._pace.longest_pause_s)
+        self._contest = Backoff(self._pace.first_pause_s, self._pace.longest_contest_s)
+        self._put_right_at = self._clock.monotonic()
+        self._carried: Report | None = None
+        self._waiting: asyncio.Task[None] | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._unsubscribe: Callable[[], None] = lambda: None
 
     async def start(self) -> None:
         """Begin; returns at once, whatever the API server does."""
-        self._unsubscribe = self._monitor.subscribe(lambda _: self._changed.set())
-        self._tasks = [
-            asyncio.create_task(self._reflector.run(), name="own node"),
-            asyncio.create_task(self._keep(), name="report"),
-        ]
+        self._unsubscribe = self._monitor.subscribe(self._verdicts_changed)
+        work = [self._reflector.run(), self._keep(), self._teller.run()]
+        if self._pods is not None:
+            work.append(self._pods.run())
+        self._tasks = [asyncio.create_task(each) for each in work]
+        for task in self._tasks:
+            task.add_done_callback(self._ended)
 
     async def stop(self) -> None:
         """End. What the Node carries stays: that an agent ends makes no GPU well."""
         self._unsubscribe()
-        for task in self._tasks:
+        tasks = [*self._tasks, *filter(None, [self._waiting])]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._witness.stop()
         self._tasks = []
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """A bug of ours must not go unnoticed."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.status.problem = f"reporting has failed and goes on no more: {error}"
+            log.error("report.broken", node=self._node_name, exc_info=error)
+
+    def _verdicts_changed(self, verdicts: tuple[Verdict, ...]) -> None:
+        self._witness.changed(verdicts)
+        self._changed.set()
 
     def _node_changed(self) -> None:
         node = self._node.node
         self.status.follows = node is not None
         if node is not None:
+            if self._told is None:  # what an earlier agent has told
+                self._told, _ = parse_health(node.health)
             self._heed(node)
         self._changed.set()
 
@@ -146,15 +179,41 @@ class Reporter:
         body = patch(node, report, self._clock.now())
         if body is None:
             self.status.problem = ""
+            self._carried = report
+            return 0.0
+        if report == self._carried and not self._may_put_right(node):
             return 0.0
         try:
             written = await self._patch(body)
         except ApiError as error:
             return self._failed(error)
         self._backoff.reset()
-        self._wrote(report)
+        self._wrote(node, report)
         self._node.put(written)
         return 0.0
+
+    def _may_put_right(self, node: OwnNode) -> bool:
+        """Whether it is time to undo what somebody else did to the Node; if not, it will be.
+
+        Who does it again and again is answered ever more seldom: two that take turns for ever
+        would be the API server's trouble.
+        """
+        now = self._clock.monotonic()
+        if now < self._put_right_at:
+            if self._waiting is None or self._waiting.done():
+                self._waiting = asyncio.create_task(self._later(self._put_right_at - now))
+            return False
+        if now - self._put_right_at > self._pace.steady_s:
+            self._contest.reset()
+        self._put_right_at = now + self._contest.next_delay_s()
+        self.status.foreign += 1
+        _, wrong = parse_ids(node.ids)
+        log.warning("report.put_right", node=self._node_name, found=node.ids, wrong=wrong or None)
+        return True
+
+    async def _later(self, delay_s: float) -> None:
+        await self._clock.sleep(delay_s)
+        self._changed.set()
 
     def _report(self, node: OwnNode) -> Report | None:
         """What the Node should carry; None: that is not known, or another agent's to say."""
@@ -188,11 +247,14 @@ class Reporter:
         self.status.problem = message
         return self._backoff.next_delay_s(error.retry_after_s)
 
-    def _wrote(self, report: Report) -> None:
+    def _wrote(self, node: OwnNode, report: Report) -> None:
         self.status.written += 1
         self.status.last_written = self._clock.now()
         self.status.problem = ""
         log.info("report.written", node=self._node_name, unfit=report.ids)
+        self._teller.tell(self._told or (), report.gpus, node.metadata.uid)
+        self._told = report.gpus
+        self._carried = report
 
 
 class _NodeStore:

@@ -1,0 +1,134 @@
+"""What Kubernetes' events say when a GPU stands otherwise than before. Pure."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from gpupods.logs import shorten
+from gpupods.node_annotations import UnfitGpu, UnfitStanding
+from nodeagent.reporting.pods import PodOnGpu
+
+COMPONENT = "gpupods-nodeagent"
+NODE_NAMESPACE = "default"
+"""Where the kubelet, too, writes what concerns a Node."""
+
+MESSAGE_LIMIT = 1000
+"""The API server takes 1024 bytes."""
+
+NORMAL, WARNING = "Normal", "Warning"
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GpuChange:
+    """One GPU stands otherwise on the Node than before.
+
+    Attributes:
+        before: How it stood; None: it was fit.
+        after: How it stands; None: it is fit.
+    """
+
+    before: UnfitGpu | None
+    after: UnfitGpu | None
+
+    @property
+    def gpu(self) -> UnfitGpu:
+        """The one that it is about."""
+        gpu = self.after or self.before
+        if gpu is None:
+            raise ValueError("nothing has changed")
+        return gpu
+
+    @property
+    def reason(self) -> str:
+        """For machines, as events have it."""
+        return "GpuFit" if self.after is None else f"Gpu{self.after.standing.value.capitalize()}"
+
+    @property
+    def kind(self) -> str:
+        """Only what is bad news for somebody is a warning."""
+        bad = self.after is not None and self.after.standing is UnfitStanding.UNFIT
+        return WARNING if bad else NORMAL
+
+
+def changes_between(before: Iterable[UnfitGpu], after: Iterable[UnfitGpu]) -> tuple[GpuChange, ...]:
+    """The GPUs that stand otherwise, by index; a new wording or time is no change."""
+    old = {(gpu.index, gpu.uuid): gpu for gpu in before}
+    new = {(gpu.index, gpu.uuid): gpu for gpu in after}
+    return tuple(
+        GpuChange(old.get(key), new.get(key))
+        for key in sorted(old.keys() | new.keys())
+        if _essence(old.get(key)) != _essence(new.get(key))
+    )
+
+
+def _essence(gpu: UnfitGpu | None) -> object:
+    if gpu is None:
+        return None
+    what = gpu.reason.partition(":")[0]  # the XID or the condition
+    return gpu.standing, what, gpu.xid, gpu.who
+
+
+def node_event(change: GpuChange, node_name: str, node_uid: str, now: float) -> Json:
+    """For whoever describes the Node."""
+    regarding = {"apiVersion": "v1", "kind": "Node", "name": node_name, "uid": node_uid}
+    return _event(change, regarding, _told(change, ""), node_name, now)
+
+
+def pod_event(change: GpuChange, pod: PodOnGpu, node_name: str, now: float) -> Json:
+    """For whoever describes a pod that was on the GPU at that time."""
+    regarding = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "namespace": pod.namespace,
+        "name": pod.name,
+        "uid": pod.uid,
+    }
+    told = _told(change, f" of {node_name}, on which this pod has a process,")
+    return _event(change, regarding, told, node_name, now)
+
+
+def _event(change: GpuChange, regarding: Json, message: str, node_name: str, now: float) -> Json:
+    moment = datetime.fromtimestamp(int(now), UTC).isoformat().replace("+00:00", "Z")
+    namespace = regarding.get("namespace", NODE_NAMESPACE)
+    name = f"{regarding['name'][:200]}.{secrets.token_hex(8)}"
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": namespace},
+        "involvedObject": regarding,
+        "reason": change.reason,
+        "message": _cut(message),
+        "type": change.kind,
+        "source": {"component": COMPONENT, "host": node_name},
+        "firstTimestamp": moment,
+        "lastTimestamp": moment,
+        "count": 1,
+        "reportingComponent": COMPONENT,
+        "reportingInstance": node_name,
+    }
+
+
+def _told(change: GpuChange, whose: str) -> str:
+    gpu = change.gpu
+    name = f"GPU {gpu.index} ({gpu.uuid or gpu.pci_address}){whose}"
+    if change.after is None:
+        return f"{name} is fit again"
+    if gpu.standing is UnfitStanding.EXCLUDED:
+        until = f" until {gpu.until.isoformat()}" if gpu.until is not None else ""
+        return f"{name} is given to nobody{until}: {gpu.reason}"
+    if gpu.standing is UnfitStanding.RECOVERING:
+        return f"{name} answers again, and is given to nobody until it has stayed so: {gpu.reason}"
+    todo = f". What to do: {gpu.action}" if gpu.action else ""
+    return f"{name} is unfit to be given to anybody: {gpu.reason}{todo}"
+
+
+def _cut(message: str) -> str:
+    """Within the limit, which counts bytes."""
+    shown = shorten(message, MESSAGE_LIMIT)
+    return shown.encode()[:MESSAGE_LIMIT].decode(errors="ignore")

@@ -8,6 +8,12 @@ from gpupods.addresses import HostPort
 from gpupods.logs import LogFormat, LogLevel
 from gpupods.settings import check_positive, setting
 from nodeagent.containers.identify import IdentifyMode
+from nodeagent.deviceplugin.terms import (
+    LONGEST_FOLDER,
+    MOST_UNIT_MIB,
+    DevicePluginMode,
+    HealthReport,
+)
 
 ENVIRONMENT_PREFIX = "GPUPODS_NODEAGENT_"
 
@@ -18,7 +24,8 @@ class NodeAgentSettings:
 
     Raises:
         ValueError: a time is not positive, or too long to be meant; there is no runtime to
-            identify processes by; or there is nothing to report, or nowhere to.
+            identify processes by; or there is nothing to report, or nowhere to; or
+            the device plugin cannot work.
     """
 
     grpc_listen: HostPort = setting(
@@ -81,6 +88,29 @@ class NodeAgentSettings:
         "$KUBECONFIG, ~/.kube/config, or the pod's own service account.",
         metavar="PATH",
     )
+    device_plugin: DevicePluginMode = setting(
+        DevicePluginMode.OFF,
+        "Be the kubelet's device plugin: pods ask for memory of one GPU or for whole GPUs "
+        "(volcano-share), or for whole GPUs alone (volcano-number).",
+    )
+    device_plugin_memory_unit: int = setting(
+        1, "MiB that 1 of volcano.sh/gpu-memory stands for. The same on every node."
+    )
+    device_plugin_health: HealthReport = setting(
+        HealthReport.AUTO,
+        "Who is told of an unfit GPU: schedulers alone, by the Node's annotation, or the kubelet, "
+        "too. auto is annotation with volcano-share and kubelet with volcano-number.",
+    )
+    kubelet_plugins_dir: str = setting(
+        "/var/lib/kubelet/device-plugins",
+        "Where the kubelet and its device plugins have their sockets.",
+        metavar="PATH",
+    )
+    kubelet_pod_resources: str = setting(
+        "/var/lib/kubelet/pod-resources/kubelet.sock",
+        "Where the kubelet tells which pod has which devices.",
+        metavar="PATH",
+    )
     request_limit: float = setting(
         5.0, "Seconds an answer may take when the caller sets no deadline."
     )
@@ -103,3 +133,22 @@ class NodeAgentSettings:
         check_positive("stop-grace", self.stop_grace)
         check_positive("health-interval", self.health_interval, at_most=20.0)
         check_positive("health-hang-limit", self.health_hang_limit)
+        if self.device_plugin is not DevicePluginMode.OFF:
+            self._check_device_plugin()
+
+    def _check_device_plugin(self) -> None:
+        """Raises ValueError."""
+        if not self.node_name:
+            raise ValueError("--device-plugin looks for the pods of its node: set --node-name")
+        if not self.health:
+            raise ValueError("--device-plugin has its GPUs from --health, which is switched off")
+        if not 1 <= self.device_plugin_memory_unit <= MOST_UNIT_MIB:
+            raise ValueError(
+                f"--device-plugin-memory-unit is {self.device_plugin_memory_unit}: write MiB, from "
+                f"1 to {MOST_UNIT_MIB}"
+            )
+        if not 0 < len(self.kubelet_plugins_dir.encode()) <= LONGEST_FOLDER:
+            raise ValueError(
+                f"--kubelet-plugins-dir is {self.kubelet_plugins_dir!r}: write a path of 1 to "
+                f"{LONGEST_FOLDER} bytes, sockets have no longer ones"
+            )

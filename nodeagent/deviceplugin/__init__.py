@@ -1,0 +1,1 @@
+"""The node agent as the kubelet's device plugin, for Volcano's two resources of GPUs."""

@@ -1,0 +1,146 @@
+"""Whose turn it is: the kubelet asks for so many devices and does not say for which pod. Pure.
+
+A pod has a claim to the GPUs that a scheduler has chosen for it. A request takes the claim that it
+fits best; when it is known afterwards that another pod has made it, the two exchange claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gpupods.identity import PodRef, PodUid
+from nodeagent.deviceplugin.pods import Ask, GpuPod
+
+Done = frozenset[int]
+"""Which of a pod's requests were answered, by their places in `GpuPod.asks`."""
+
+Devices = tuple[str, frozenset[str]]
+"""A resource, and the ids of the devices that one container has of it."""
+
+NOTHING: Done = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A request, and the pod that it is taken to come from."""
+
+    pod: GpuPod
+    place: int
+
+    @property
+    def ask(self) -> Ask:
+        """The pod's request."""
+        return self.pod.asks[self.place]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An answered request: whose claim was taken, and which GPUs that is."""
+
+    uid: PodUid
+    ref: PodRef
+    place: int
+    indexes: tuple[int, ...]
+
+
+def match(
+    pods: Iterable[GpuPod], served: Mapping[PodUid, Done], resource: str, count: int
+) -> Match | None:
+    """The pod that asks for ``count`` of ``resource`` now.
+
+    The kubelet asks for one container after the other, and for one pod after the other. So one
+    that has begun comes first, else the one whose GPUs were chosen first. Only a container whose
+    turn it is can be meant, and a pod without chosen GPUs only if there is no other.
+    """
+    fitting = []
+    for pod in pods:
+        done = answered(pod, served)
+        place = next_place(pod, done, resource)
+        if place is not None and pod.asks[place].count == count:
+            order = (not done, not pod.indexes, pod.predicate_time, pod.uid)
+            fitting.append((order, Match(pod, place)))
+    return min(fitting, key=lambda each: each[0])[1] if fitting else None
+
+
+def answered(pod: GpuPod, served: Mapping[PodUid, Done]) -> Done:
+    """Which of its requests were; all where the pod itself says that it has its GPUs."""
+    return frozenset(range(len(pod.asks))) if pod.assigned else served.get(pod.uid, NOTHING)
+
+
+def next_place(pod: GpuPod, done: Done, resource: str) -> int | None:
+    """The first of its requests for ``resource`` that was not answered."""
+    asks = enumerate(pod.asks)
+    return next((at for at, ask in asks if ask.resource == resource and at not in done), None)
+
+
+def are_peers(one: GpuPod, other: GpuPod) -> bool:
+    """Whether they ask for the same, so that nobody's account changes when they exchange."""
+    return _wanted(one) == _wanted(other)
+
+
+def _wanted(pod: GpuPod) -> Sequence[tuple[str, int, int]]:
+    return [(ask.resource, ask.count, ask.first) for ask in pod.asks]
+
+
+class Claims:
+    """Which claims were taken, as long as that matters."""
+
+    def __init__(self) -> None:
+        self._served: dict[PodUid, Done] = {}
+        self._given: dict[Devices, Given] = {}
+
+    def match(self, pods: Sequence[GpuPod], resource: str, count: int) -> Match | None:
+        """See `match`. ``pods`` are all that are pending: others are forgotten."""
+        here = {pod.uid for pod in pods}
+        self._served = {uid: done for uid, done in self._served.items() if uid in here}
+        return match(pods, self._served, resource, count)
+
+    def take(self, found: Match, ids: frozenset[str]) -> bool:
+        """The request for these devices was answered with the claim of ``found``.
+
+        Returns: whether that was the pod's last.
+        """
+        pod = found.pod
+        resource = found.ask.resource
+        self._served[pod.uid] = answered(pod, self._served) | {found.place}
+        # What had them before has ended.
+        kept = {each: given for each, given in self._given.items() if _apart(each, resource, ids)}
+        self._given = kept | {(resource, ids): Given(pod.uid, pod.ref, found.place, pod.indexes)}
+        return self.is_served(pod)
+
+    def is_served(self, pod: GpuPod) -> bool:
+        """Whether all of the pod's claim was taken."""
+        return len(answered(pod, self._served)) == len(pod.asks)
+
+    def given(self, devices: Devices) -> Given | None:
+        """What these devices were answered with, until it is settled."""
+        return self._given.get(devices)
+
+    def unsettled(self) -> tuple[Devices, ...]:
+        """All devices of which it is not known yet that the right pod has them."""
+        return tuple(self._given)
+
+    def settle(self, devices: Devices) -> None:
+        """The right pod has them."""
+        self._given.pop(devices, None)
+
+    def release(self, devices: Devices) -> None:
+        """Nobody has them: the claim can be taken again."""
+        given = self._given.pop(devices, None)
+        if given is not None and given.uid in self._served:
+            self._served[given.uid] -= {given.place}
+
+    def exchange(self, one: GpuPod, other: GpuPod) -> None:
+        """Each of two peers has the other's claim from now on."""
+        ours, theirs = answered(one, self._served), answered(other, self._served)
+        self._served |= {one.uid: theirs, other.uid: ours}
+        now = {one.uid: other, other.uid: one}
+        for devices, given in self._given.items():
+            if given.uid in now:
+                pod = now[given.uid]
+                self._given[devices] = replace(given, uid=pod.uid, ref=pod.ref)
+
+
+def _apart(devices: Devices, resource: str, ids: frozenset[str]) -> bool:
+    return devices[0] != resource or not devices[1] & ids

@@ -1,0 +1,141 @@
+"""One resource's place with the kubelet: served on a socket, registered, and again when need be.
+
+The kubelet removes all sockets when it starts and forgets its plugins. It drops a plugin whose
+stream has ended. Both are noticed within a second, by looking at two files and at who watches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import grpc
+import structlog
+
+from gpupods.kube.backoff import Backoff
+from nodeagent.deviceplugin.allocator import Allocator
+from nodeagent.deviceplugin.servicer import DeviceList, DevicePluginServicer
+from nodeagent.deviceplugin.sockets import Identity, KubeletAwayError, KubeletFolder
+from nodeagent.kubelet_api import deviceplugin_pb2_grpc as pb_grpc
+
+LOOK_EVERY_S = 1.0
+UNWATCHED_S = 5.0
+"""The kubelet asks for the list right after it has taken a registration."""
+
+SERVER_OPTIONS = (
+    # The kubelet names all devices that are free.
+    ("grpc.max_receive_message_length", 64 * 1024 * 1024),
+    ("grpc.so_reuseport", 0),
+)
+
+log = structlog.get_logger()
+
+
+class Endpoint:
+    """Serves ``resource`` to the kubelet of ``folder`` from `run` on, once there is a list.
+
+    Args:
+        look_every_s: How often it is looked whether the kubelet was started again.
+        unwatched_s: How long the kubelet may be without a stream before it is told anew.
+    """
+
+    def __init__(
+        self,
+        resource: str,
+        folder: KubeletFolder,
+        allocator: Allocator,
+        *,
+        look_every_s: float = LOOK_EVERY_S,
+        unwatched_s: float = UNWATCHED_S,
+    ) -> None:
+        self.resource = resource
+        self.devices = DeviceList()
+        self._folder = folder
+        self._allocator = allocator
+        self._look_every_s = look_every_s
+        self._unwatched_s = unwatched_s
+        self._server: grpc.aio.Server | None = None
+        self._socket: Path | None = None
+        self._registered_at: Identity | None = None
+        self._unwatched_since: float | None = None
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        pauses = Backoff(first_s=self._look_every_s)
+        problem = ""
+        await asyncio.to_thread(self._folder.remove_abandoned, self.resource)
+        while True:
+            try:
+                if self._is_wanting():
+                    await self._register()
+                    problem = ""
+                    pauses.reset()
+            except (KubeletAwayError, OSError) as error:
+                if str(error) != problem:
+                    problem = str(error)
+                    log.warning(
+                        "device_plugin.not_registered", resource=self.resource, error=problem
+                    )
+                await asyncio.sleep(pauses.next_delay_s())
+            else:
+                await asyncio.sleep(self._look_every_s)
+
+    async def stop(self) -> None:
+        """Serve no more, and leave no socket."""
+        server, path = self._server, self._socket
+        self._server = self._socket = self._registered_at = None
+        if server is not None:
+            await server.stop(grace=None)
+        if path is not None:
+            path.unlink(missing_ok=True)
+
+    def _is_wanting(self) -> bool:
+        """Whether the kubelet is there and has to be told of us."""
+        kubelet = self._folder.identity()
+        if kubelet is None or self.devices.encoded is None:
+            return False
+        if kubelet != self._registered_at or self._socket is None or not self._socket.exists():
+            return True
+        if self.devices.watched:
+            self._unwatched_since = None
+            return False
+        now = time.monotonic()
+        if self._unwatched_since is None:
+            self._unwatched_since = now
+        return now - self._unwatched_since >= self._unwatched_s
+
+    async def _register(self) -> None:
+        """On a new socket; only then is the old one given up.
+
+        Raises:
+            KubeletAwayError: the kubelet did not take it.
+            OSError: nothing can be served there.
+        """
+        kubelet = self._folder.identity()
+        server, path = await self._serve()
+        try:
+            await self._folder.register(self.resource, path)
+        except BaseException:
+            await server.stop(grace=None)
+            path.unlink(missing_ok=True)
+            raise
+        await self.stop()
+        self._server, self._socket, self._registered_at = server, path, kubelet
+        self._unwatched_since = None
+        log.info("device_plugin.registered", resource=self.resource, socket=str(path))
+
+    async def _serve(self) -> tuple[grpc.aio.Server, Path]:
+        path = self._folder.new_socket(self.resource)
+        server = grpc.aio.server(options=SERVER_OPTIONS)
+        servicer = DevicePluginServicer(self.resource, self.devices, self._allocator)
+        pb_grpc.add_DevicePluginServicer_to_server(servicer, server)
+        try:
+            server.add_insecure_port(f"unix:{path}")
+        except RuntimeError as error:
+            raise OSError(
+                f"no socket can be made in {self._folder.path}: is the folder mounted, and is this "
+                "root? manifests/components/device-plugin has what it takes"
+            ) from error
+        await server.start()
+        return server, path

@@ -1,0 +1,183 @@
+"""The device plugin of a node: what is known of its GPUs, offered to the kubelet.
+
+Before any GPU has been seen nothing is registered: the kubelet then keeps what it knew. A GPU whose
+memory no driver has ever told is left out of the memory's list, and said to be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import structlog
+
+from gpupods.kube.backoff import Backoff
+from nodeagent.deviceplugin.allocator import LOOK_FOR_S, Allocator
+from nodeagent.deviceplugin.endpoint import LOOK_EVERY_S, UNWATCHED_S, Endpoint
+from nodeagent.deviceplugin.memory import GpuMemory
+from nodeagent.deviceplugin.offer import (
+    RESOURCES,
+    Card,
+    Offer,
+    TooManyError,
+    cards_of,
+    encode,
+    offer,
+)
+from nodeagent.deviceplugin.pod_api import PodApi
+from nodeagent.deviceplugin.sockets import KubeletFolder, PodResources
+from nodeagent.deviceplugin.terms import Terms
+from nodeagent.gpus.sample import GpuSample
+from nodeagent.health.monitor import HealthMonitor
+from nodeagent.health.verdict import Verdict
+
+SAMPLE_LIMIT_S = 10.0
+SETTLE_S = 0.02
+"""GPUs that fail together are told to the kubelet together."""
+MEMORY_ASKED_S = 60.0
+"""The longest pause between two questions for a memory that is not known."""
+PATIENCE = 4
+"""So many questions before the kubelet is told of a node whose GPUs are not all known."""
+
+log = structlog.get_logger()
+
+Sample = Callable[[float], Awaitable[GpuSample]]
+"""Asks the driver, for so many seconds at most."""
+
+
+class DevicePlugin:
+    """Offers the GPUs of ``monitor`` from `start` to `stop`. Use it in one event loop.
+
+    Args:
+        monitor: Which GPUs there are, and how they stand.
+        sample: Where their memory is known from.
+        pods: The API server.
+        folder: The kubelet's.
+        resources: The kubelet's own account.
+        terms: How the GPUs are offered.
+        state_dir: Where their memory is remembered; None: nowhere.
+        look_every_s: See `Endpoint`, as ``unwatched_s``.
+        look_for_s: See `Allocator`.
+    """
+
+    def __init__(
+        self,
+        *,
+        monitor: HealthMonitor,
+        sample: Sample,
+        pods: PodApi,
+        folder: KubeletFolder,
+        resources: PodResources,
+        terms: Terms,
+        state_dir: Path | None,
+        look_every_s: float = LOOK_EVERY_S,
+        unwatched_s: float = UNWATCHED_S,
+        look_for_s: float = LOOK_FOR_S,
+    ) -> None:
+        self._monitor = monitor
+        self._sample = sample
+        self._terms = terms
+        self._memory = GpuMemory(state_dir)
+        self._news = asyncio.Event()
+        self._offered: dict[str, Offer] = {}
+        self._told = ""
+        self._tasks: list[asyncio.Task[None]] = []
+        self.allocator = Allocator(pods, resources, self.cards, terms, look_for_s)
+        self.endpoints = tuple(
+            Endpoint(
+                each, folder, self.allocator, look_every_s=look_every_s, unwatched_s=unwatched_s
+            )
+            for each in RESOURCES
+        )
+
+    def cards(self) -> tuple[Card, ...]:
+        """The node's GPUs, as they are now."""
+        return cards_of(self._monitor.verdicts, self._memory.known)
+
+    async def start(self) -> None:
+        """Offer what there is, and follow it."""
+        await self._memory.load()
+        self._monitor.subscribe(self._heard)
+        work = [self._follow(), *(endpoint.run() for endpoint in self.endpoints)]
+        self._tasks = [asyncio.create_task(each) for each in work]
+        for task in self._tasks:
+            task.add_done_callback(_ended)
+
+    async def stop(self) -> None:
+        """Serve no more. The kubelet keeps the node's capacity for some minutes."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        self._tasks = []
+        await self.allocator.close()
+        for endpoint in self.endpoints:
+            await endpoint.stop()
+
+    def _heard(self, _: tuple[Verdict, ...]) -> None:
+        self._news.set()
+
+    async def _follow(self) -> None:
+        pauses = Backoff(first_s=0.5, most_s=MEMORY_ASKED_S)
+        asked = 0
+        while True:
+            self._news.clear()
+            if self._monitor.verdicts and (not asked or self._unknown()):
+                asked += 1
+                await self._memory.learn(await self._sample(SAMPLE_LIMIT_S))
+            unknown = self._unknown()
+            if not unknown or asked >= PATIENCE:
+                self._offer_all(unknown)
+            try:
+                async with asyncio.timeout(pauses.next_delay_s() if unknown else None):
+                    await self._news.wait()
+            except TimeoutError:
+                continue
+            pauses.reset()
+            await asyncio.sleep(SETTLE_S)
+
+    def _offer_all(self, unknown: list[int]) -> None:
+        if unknown:
+            listed = ", ".join(map(str, unknown))
+            self._tell(
+                f"the driver has never told how much memory GPU {listed} has; "
+                "the node's capacity is that of the others until it does"
+            )
+        for endpoint in self.endpoints:
+            self._offer(endpoint)
+
+    def _unknown(self) -> list[int]:
+        return [card.index for card in self.cards() if card.memory_mib is None]
+
+    def _offer(self, endpoint: Endpoint) -> None:
+        """Have it told to the kubelet if it differs from what was told."""
+        offered = offer(endpoint.resource, self.cards(), self._terms)
+        if not offered or offered == self._offered.get(endpoint.resource):
+            return
+        try:
+            encoded = encode(offered, self._terms)
+        except TooManyError as error:
+            self._tell(str(error))
+            return
+        self._offered[endpoint.resource] = offered
+        endpoint.devices.put(encoded)
+        log.info(
+            "device_plugin.devices",
+            resource=endpoint.resource,
+            gpus=len(offered),
+            devices=sum(block.count or 1 for block in offered),
+            unhealthy=[block.prefix for block in offered if not block.healthy],
+        )
+
+    def _tell(self, problem: str) -> None:
+        """Once."""
+        if problem != self._told:
+            self._told = problem
+            log.warning("device_plugin.problem", problem=problem)
+
+
+def _ended(task: asyncio.Task[None]) -> None:
+    """A bug must not go unnoticed."""
+    if not task.cancelled() and task.exception() is not None:
+        log.error("device_plugin.failed", exc_info=task.exception())

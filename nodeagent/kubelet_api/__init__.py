@@ -1,0 +1,1 @@
+"""Stubs of protos/nodeagent/kubelet_api: the kubelet's services, as far as they are spoken."""

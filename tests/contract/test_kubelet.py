@@ -1,0 +1,106 @@
+"""A device plugin and a kubelet agree: here the simulator's twin, in tests/cluster the real one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from gpupods.accounting.names import GPU_INDEX, GPU_MEMORY, GPU_NUMBER
+from simulator.kubelet import PodRefusedError
+from tests.pluginbed import MEMORY_MIB, NUMBER, SHARE, UNIT_MIB, Bed, bed, owning, sharing, until
+
+pytestmark = pytest.mark.timeout(60)
+
+UNITS = [mib // UNIT_MIB for mib in MEMORY_MIB]
+
+
+@pytest.fixture
+async def share() -> AsyncIterator[Bed]:
+    async with bed(SHARE) as made:
+        yield made
+
+
+@pytest.fixture
+async def number() -> AsyncIterator[Bed]:
+    async with bed(NUMBER) as made:
+        yield made
+
+
+async def test_where_gpus_are_shared_both_resources_can_be_had(share: Bed) -> None:
+    expected = {GPU_MEMORY: sum(UNITS), GPU_NUMBER: len(UNITS)}
+    assert share.kubelet.capacity == expected
+    assert share.kubelet.allocatable == expected
+
+
+async def test_where_whole_gpus_are_given_memory_is_capacity_alone(number: Bed) -> None:
+    assert number.kubelet.capacity == {GPU_MEMORY: sum(UNITS), GPU_NUMBER: len(UNITS)}
+    assert number.kubelet.allocatable == {GPU_MEMORY: 0, GPU_NUMBER: len(UNITS)}
+
+
+async def test_a_pod_gets_the_gpu_that_was_chosen(share: Bed) -> None:
+    pod = sharing("one", 5, "1")
+    share.bind(pod)
+    given = await share.run(pod)
+    assert given["main"] == {
+        "NVIDIA_VISIBLE_DEVICES": share.uuid(1),
+        "VOLCANO_GPU_ALLOCATED": "5000",
+        "VOLCANO_GPU_MEMORY_TOTAL": "80000",
+    }
+    assert share.is_assigned(pod)
+
+
+async def test_the_devices_that_the_kubelet_notes_are_the_chosen_gpus(share: Bed) -> None:
+    pod = sharing("one", 5, "0")
+    share.bind(pod)
+    await share.run(pod)
+    held = share.kubelet.devices_of(pod.ref, "main", GPU_MEMORY)
+    assert {each.partition("-")[0] for each in held} == {"0"}
+
+
+async def test_whole_gpus_are_given_by_uuid(number: Bed) -> None:
+    pod = owning("one", 2, "0,1")
+    number.bind(pod)
+    given = await number.run(pod)
+    assert given["main"]["NVIDIA_VISIBLE_DEVICES"] == f"{number.uuid(0)},{number.uuid(1)}"
+    assert given["main"]["VOLCANO_GPU_ALLOCATED"] == "2"
+    assert set(number.kubelet.devices_of(pod.ref, "main", GPU_NUMBER)) == {
+        number.uuid(0),
+        number.uuid(1),
+    }
+
+
+async def test_an_unfit_gpu_of_shared_ones_stays_in_what_is_allocatable(share: Bed) -> None:
+    before = share.kubelet.lists_of(GPU_MEMORY)
+    share.node.gpus[1].lost = True
+    share.node.disturb()
+    await until(lambda: not share.monitor.verdicts[1].fit)
+    assert share.kubelet.allocatable == share.kubelet.capacity
+    assert share.kubelet.lists_of(GPU_MEMORY) == before
+
+
+async def test_an_unfit_whole_gpu_is_capacity_and_not_allocatable(number: Bed) -> None:
+    number.node.gpus[1].lost = True
+    number.node.disturb()
+    await until(lambda: number.kubelet.allocatable[GPU_NUMBER] == 1)
+    assert number.kubelet.capacity == {GPU_MEMORY: sum(UNITS), GPU_NUMBER: len(UNITS)}
+
+
+async def test_a_pod_that_asks_for_what_no_pod_is_to_have_is_refused(share: Bed) -> None:
+    share.bind(sharing("one", 5, "0"))
+    with pytest.raises(PodRefusedError, match=r"asks for 6 .*there are team/one for 5"):
+        await share.run(sharing("other", 6, "0"))
+
+
+async def test_a_pod_that_takes_another_s_claim_exchanges_with_it(share: Bed) -> None:
+    first, second = sharing("first", 5, "0", 1), sharing("second", 5, "1", 2)
+    share.bind(first, second)
+    given_second = await share.kubelet.admit(second.ref, second.containers)
+    given_first = await share.kubelet.admit(first.ref, first.containers)
+    await share.kubelet.start_containers(second.ref, second.containers)
+    await share.kubelet.start_containers(first.ref, first.containers)
+    for pod, given in ((first, given_first), (second, given_second)):
+        index = share.annotations(pod)[GPU_INDEX]
+        assert given["main"]["NVIDIA_VISIBLE_DEVICES"] == share.uuid(int(index))
+        assert share.is_assigned(pod)
+    assert given_first != given_second

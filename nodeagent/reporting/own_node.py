@@ -28,7 +28,7 @@ STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 """Conditions are merged by their type, so that nobody else's is touched."""
 
 NEEDED = (
-    "the agent's role must allow get, list and watch of nodes and patch of nodes/status, and the "
+    "the agent's role must allow list and watch of nodes and patch of nodes/status, and the "
     "admission policy must know this node from the agent's token"
 )
 

@@ -29,3 +29,8 @@ app.kubernetes.io/component: {{ . }}
 {{- define "gpupods.agentPort" -}}
 {{ ternary .Values.nodeagent.hostPort 50051 .Values.nodeagent.hostNetwork | int }}
 {{- end }}
+
+{{/* Whether the agent asks the API server anything: "true" or "false". */}}
+{{- define "gpupods.agentAsks" -}}
+{{ or .Values.nodeagent.report (ne .Values.nodeagent.devicePlugin "off") }}
+{{- end }}

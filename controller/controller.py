@@ -20,6 +20,7 @@ from controller.channels import CHANNEL_OPTIONS, NodeChannels, agent_target
 from controller.diagnosis.nodes import AgentsDiagnosis
 from controller.diagnosis.rights import needed_rights
 from controller.diagnosis.service import ClusterDiagnosis
+from controller.eviction.switch import evictor_of
 from controller.extender.assembly import SchedulerExtender
 from controller.gpus.asking import NodeAsker
 from controller.gpus.service import ClusterGpuHealth
@@ -81,6 +82,14 @@ class Controller:
         self._extender = SchedulerExtender(
             settings, self.cache, self._api, self._candidate, self._staleness
         )
+        self._evictor = evictor_of(
+            settings,
+            cache=self.cache,
+            asker=self._asker,
+            api=self._api,
+            candidate=self._candidate,
+            staleness=self._staleness,
+        )
         self._own_channel: grpc.aio.Channel | None = None
         self._http: HttpServer | None = None
         self._ready_task: asyncio.Task[None] | None = None
@@ -112,6 +121,8 @@ class Controller:
         http_at = await self._http.start(self._settings.http_listen)
         await self.informers.start()
         self._ready_task = asyncio.create_task(self._readiness.run())
+        if self._evictor is not None:
+            await self._evictor.start()
         log.info("controller listens", grpc=str(grpc_at), http=str(http_at))
         return ControllerAddresses(grpc_at, http_at)
 
@@ -158,6 +169,8 @@ class Controller:
         """Let running calls end within the grace that is set, then close everything."""
         if self._ready_task is not None:
             self._ready_task.cancel()
+        if self._evictor is not None:
+            await self._evictor.stop()
         if self._candidate is not None:
             await self._candidate.stop()
         if self._http is not None:

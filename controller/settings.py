@@ -12,6 +12,7 @@ ENVIRONMENT_PREFIX = "GPUPODS_CONTROLLER_"
 
 SHORTEST_LEASE_S = 2
 LONGEST_LEASE_S = 300
+LONGEST_EVICT_AFTER_S = 7 * 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,17 @@ class ControllerSettings:
         "Seconds for which GPUs that were given to a pod are kept for it until it is seen to be "
         "bound.",
     )
+    evict_after: float = setting(
+        0.0,
+        "Seconds a GPU must have been unfit before the pods that run on it are evicted; 0: they "
+        "never are.",
+    )
+    evict_excluded: bool = setting(
+        False,  # noqa: FBT003 - a flag
+        "Whether pods are evicted from GPUs that an operator has excluded, too.",
+    )
+    evict_per_minute: int = setting(6, "How many pods are evicted in any minute, at most.")
+    evict_pause: float = setting(60.0, "Seconds between two evictions of one workload, at least.")
     request_limit: float = setting(
         5.0, "Seconds an answer may take when the caller sets no deadline."
     )
@@ -79,5 +91,13 @@ class ControllerSettings:
                 f"{SHORTEST_LEASE_S} to {LONGEST_LEASE_S}"
             )
         check_positive("scheduler-hold", self.scheduler_hold)
+        if self.evict_after:
+            check_positive("evict-after", self.evict_after, at_most=LONGEST_EVICT_AFTER_S)
+        check_positive("evict-pause", self.evict_pause)
+        if self.evict_per_minute < 1:
+            raise ValueError(
+                f"--evict-per-minute is {self.evict_per_minute}: write 1 or more; nobody is "
+                "evicted without --evict-after"
+            )
         check_positive("request-limit", self.request_limit)
         check_positive("stop-grace", self.stop_grace)

@@ -22,12 +22,14 @@ class Right:
     group: str = ""
     namespace: str = ""
     name: str = ""
+    subresource: str = ""
 
     def __str__(self) -> str:
         """For people: "update leases gpupods-controller in namespace gpupods-system"."""
+        of = f"/{self.subresource}" if self.subresource else ""
         named = f" {self.name}" if self.name else ""
         where = f" in namespace {self.namespace}" if self.namespace else ""
-        return f"{self.verb} {self.resource}{named}{where}"
+        return f"{self.verb} {self.resource}{of}{named}{where}"
 
 
 def needed_rights(settings: ControllerSettings, lease_namespace: str) -> tuple[Right, ...]:
@@ -39,6 +41,12 @@ def needed_rights(settings: ControllerSettings, lease_namespace: str) -> tuple[R
         rights += [
             Right(verb, "leases", group, lease_namespace, settings.lease_name)
             for verb in ("get", "update")
+        ]
+    if settings.evict_after:
+        rights += [
+            Right("get", "pods"),
+            Right("create", "pods", subresource="eviction"),
+            Right("create", "events"),
         ]
     return tuple(rights)
 
@@ -60,6 +68,7 @@ async def _is_allowed(api: KubeApi, right: Right, limit_s: float) -> bool:
         "group": right.group,
         "namespace": right.namespace,
         "name": right.name,
+        "subresource": right.subresource,
     }
     body = {
         "apiVersion": "authorization.k8s.io/v1",

@@ -28,7 +28,8 @@ LIMIT_S = 10.0
 NODES = "/api/v1/nodes"
 REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 MERGE_PATCH = "application/merge-patch+json"
-NAMES_ALONE = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+NAMES_ALONE = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/json"
+"""Whole objects from a server that cannot leave out the rest."""
 PAGE = 1000
 NEAR_NAMES = 5
 

@@ -137,7 +137,8 @@ def remarks(answer: GpuList, *, only_unfit: bool) -> Iterator[str]:
     unfit = sum(gpu.unfit for gpu in answer.gpus)
     so_far = "" if answer.complete else ", as far as could be found out"
     if only_unfit or unfit:
-        yield f"{unfit} of {answer.gpus_known} GPUs on {nodes} {'is' if unfit == 1 else 'are'} unfit{so_far}."
+        are = "is" if unfit == 1 else "are"
+        yield f"{unfit} of {answer.gpus_known} GPUs on {nodes} {are} unfit{so_far}."
     else:
         yield f"{answer.gpus_known} GPUs on {nodes}, none of them unfit{so_far}."
     yield from _differences(answer.gpus)

@@ -1,0 +1,144 @@
+"""Eviction's way to the API server: a pod is read, evicted, and told why in an Event.
+
+Nothing is ever deleted: the eviction API keeps to PodDisruptionBudgets.
+"""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+import msgspec
+
+from controller.eviction.decide import PodNow, PodOnGpu
+from gpupods.identity import PodRef, PodUid
+from gpupods.kube.api import Json, KubeApi
+from gpupods.kube.failures import MalformedError, RefusedError
+from gpupods.kube.objects import OwnerReference, Shape
+
+LIMIT_S = 10.0
+NEEDED = (
+    "the controller's role must allow get of pods, create of pods/eviction and create of events "
+    "(manifests/components/eviction)"
+)
+NOT_FOUND, CONFLICT = 404, 409
+COMPONENT = "gpupods-controller"
+LONGEST_MESSAGE = 1000
+
+
+class _Meta(Shape, frozen=True):
+    uid: str
+    deletion_timestamp: str | None = None
+    annotations: dict[str, str] | None = None
+    owner_references: tuple[OwnerReference, ...] | None = None
+
+
+class _Status(Shape, frozen=True):
+    phase: str = ""
+
+
+class _Pod(Shape, frozen=True):
+    metadata: _Meta
+    status: _Status | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The API server did not evict a pod: a budget, mostly. It may later."""
+
+    why: str
+    retry_after_s: float
+
+
+class PodEvictions:
+    """Reads and evicts pods over ``api``."""
+
+    def __init__(self, api: KubeApi) -> None:
+        self._api = api
+
+    async def read(self, ref: PodRef) -> PodNow | None:
+        """The pod as it is now; None: there is none.
+
+        Raises:
+            ApiError: it could not be read.
+        """
+        try:
+            answer = await self._api.ask("GET", _path(ref), limit_s=LIMIT_S, needed=NEEDED)
+        except RefusedError as error:
+            if error.status == NOT_FOUND:
+                return None
+            raise
+        return _pod_now(answer)
+
+    async def evict(self, ref: PodRef, uid: PodUid) -> Refusal | None:
+        """Evict the pod of this name and uid. None: done, or it is gone.
+
+        Raises:
+            ApiError: whether it was evicted is not known.
+        """
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"namespace": ref.namespace, "name": ref.name},
+            "deleteOptions": {"preconditions": {"uid": uid}},
+        }
+        path = f"{_path(ref)}/eviction"
+        try:
+            await self._api.ask("POST", path, body, limit_s=LIMIT_S, needed=NEEDED)
+        except RefusedError as error:
+            if error.status in {NOT_FOUND, CONFLICT}:
+                return None
+            return Refusal(str(error), error.retry_after_s)
+        return None
+
+    async def tell(self, pod: PodOnGpu, reason: str, message: str) -> None:
+        """Put an Event on the pod.
+
+        Raises:
+            ApiError: it is not there, or that is not known.
+        """
+        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        body = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"namespace": pod.ref.namespace, "generateName": f"{pod.ref.name[:200]}."},
+            "involvedObject": {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "namespace": pod.ref.namespace,
+                "name": pod.ref.name,
+                "uid": pod.uid,
+            },
+            "type": "Warning",
+            "reason": reason,
+            "message": message[:LONGEST_MESSAGE],
+            "source": {"component": COMPONENT, "host": socket.gethostname()},
+            "reportingComponent": COMPONENT,
+            "reportingInstance": socket.gethostname(),
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+        }
+        path = f"/api/v1/namespaces/{quote(pod.ref.namespace, safe='')}/events"
+        await self._api.ask("POST", path, body, limit_s=LIMIT_S, needed=NEEDED)
+
+
+def _path(ref: PodRef) -> str:
+    return f"/api/v1/namespaces/{quote(ref.namespace, safe='')}/pods/{quote(ref.name, safe='')}"
+
+
+def _pod_now(answer: Json) -> PodNow:
+    try:
+        pod = msgspec.convert(answer, _Pod)
+    except msgspec.ValidationError as error:
+        raise MalformedError(f"the answer is no Pod: {error}") from error
+    owner = next((each for each in pod.metadata.owner_references or () if each.controller), None)
+    return PodNow(
+        uid=PodUid(pod.metadata.uid),
+        phase=pod.status.phase if pod.status is not None else "",
+        deleting=pod.metadata.deletion_timestamp is not None,
+        annotations=pod.metadata.annotations or {},
+        owner=None if owner is None else (owner.kind, owner.name),
+    )

@@ -1,0 +1,192 @@
+"""The loop that empties GPUs: on the leader alone, from the cluster's cache and the agents' word.
+
+Who is evicted is who really runs on the GPU, by its agent's answer of this very moment; where an
+agent cannot be asked nobody is evicted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import structlog
+
+from controller.cache.cluster import ClusterCache
+from controller.cache.records import NodeRecord
+from controller.eviction import decide
+from controller.eviction.decide import EvictionPolicy, FirstSeen, PodOnGpu, UnfitFor
+from controller.eviction.edge import PodEvictions
+from controller.eviction.ledger import Ledger, Workload
+from controller.gpus.asking import NodeAsker
+from controller.gpus.choosing import has_gpus
+from gpupods.identity import PodUid
+from gpupods.kube.clock import Clock, SystemClock
+from gpupods.kube.failures import ApiError
+
+log = structlog.get_logger()
+
+TURN_S = 10.0
+"""From one look at the cluster to the next."""
+ASK_LIMIT_S = 5.0
+FRESH_S = 2.0
+"""Of an agent's answer: after that it is asked again before anybody else is evicted."""
+
+EVICTED, STAYS, WAITS = "EvictedFromUnfitGpu", "LeftOnUnfitGpu", "EvictionRefused"
+"""Reasons of Events on pods."""
+
+MOST_TOLD = 10_000
+
+
+class Evictor:
+    """Evicts, between `start` and `stop`.
+
+    Args:
+        policy: What the operator wants.
+        cache: The cluster.
+        asker: Asks agents.
+        evictions: Reads and evicts pods.
+        why_not: Why nobody may be evicted at this moment: this replica does not lead, the API
+            server is not followed; "" if it may.
+        clock: Tells the time.
+    """
+
+    def __init__(
+        self,
+        policy: EvictionPolicy,
+        *,
+        cache: ClusterCache,
+        asker: NodeAsker,
+        evictions: PodEvictions,
+        why_not: Callable[[], str],
+        clock: Clock | None = None,
+    ) -> None:
+        self._policy = policy
+        self._cache = cache
+        self._asker = asker
+        self._evictions = evictions
+        self._why_not = why_not
+        self._clock = clock or SystemClock()
+        self._ledger = Ledger(policy)
+        self._seen: FirstSeen = {}
+        self._told: dict[str, str] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin; returns at once."""
+        log.info(
+            "eviction.on",
+            after_s=self._policy.after_s,
+            excluded=self._policy.excluded,
+            per_minute=self._policy.per_minute,
+        )
+        self._task = asyncio.create_task(self._run(), name="evictor")
+
+    async def stop(self) -> None:
+        """End."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self.turn()
+            except Exception:
+                log.exception("eviction.failed")
+            await self._clock.sleep(TURN_S)
+
+    async def turn(self) -> None:
+        """Look at the cluster once, and evict whoever's turn it is."""
+        if self._why_not():
+            self._seen = {}  # who begins to lead begins to count
+            return
+        nodes = [node for node in self._cache.nodes() if node.gpu_health is not None]
+        now_s = self._clock.monotonic()
+        self._seen = decide.first_seen(nodes, self._seen, now_s)
+        now = datetime.fromtimestamp(self._clock.now(), UTC)
+        due = [(node, decide.due(node, self._seen, now, now_s, self._policy)) for node in nodes]
+        emptied = sorted(((node, gpus) for node, gpus in due if gpus), key=lambda one: one[0].name)
+        if self._halts(len(emptied)):
+            return
+        for node, gpus in emptied:
+            await self._empty(node, gpus)
+
+    def _halts(self, emptied: int) -> bool:
+        if emptied < decide.MANY_NODES:
+            return False
+        with_gpus = sum(has_gpus(self._cache, node) for node in self._cache.nodes())
+        halts = decide.too_many(emptied, with_gpus)
+        why = f"{emptied} of {with_gpus} nodes with GPUs would be emptied at once" if halts else ""
+        if self._is_news("", why) and halts:
+            log.error("eviction.halted", why=why)
+        return halts
+
+    async def _empty(self, node: NodeRecord, gpus: tuple[UnfitFor, ...]) -> None:
+        asked_s = self._clock.monotonic()
+        answered = await self._asker.ask(node, max_age_ms=0, limit_s=ASK_LIMIT_S)
+        if answered.response is None:
+            if self._is_news(node.name, answered.problem):
+                log.warning("eviction.agent_away", node=node.name, problem=answered.problem)
+            return
+        self._is_news(node.name, "")
+        for pod in decide.to_leave(gpus, answered.response, self._policy):
+            if self._clock.monotonic() - asked_s > FRESH_S:
+                return  # the rest in the next turn, by another answer
+            try:
+                await self._consider(pod)
+            except ApiError as error:
+                log.warning("eviction.failed", pod=str(pod.ref), error=str(error))
+                self._ledger.refused(pod.uid, self._clock.monotonic())
+
+    async def _consider(self, pod: PodOnGpu) -> None:
+        """Evict the pod, if its turn has come and nothing speaks for leaving it."""
+        workload = self._workload(pod.uid)
+        now_s = self._clock.monotonic()
+        if self._ledger.why_wait(pod.uid, workload, now_s, self._is_there):
+            return
+        left = decide.judge(await self._evictions.read(pod.ref), pod.uid)
+        if left is not None:
+            if left.why:
+                await self._tell(pod, STAYS, f"it is left on {pod.gpu}: {left.why}")
+            return
+        if self._why_not():
+            return
+        refusal = await self._evictions.evict(pod.ref, pod.uid)
+        now_s = self._clock.monotonic()
+        if refusal is not None:
+            self._ledger.refused(pod.uid, now_s, refusal.retry_after_s)
+            await self._tell(pod, WAITS, f"not evicted yet from {pod.gpu}: {refusal.why}")
+            return
+        self._ledger.evicted(pod.uid, workload, now_s)
+        await self._tell(pod, EVICTED, f"evicted from {pod.gpu}")
+
+    def _workload(self, uid: PodUid) -> Workload | None:
+        pod = self._cache.pod_by_uid(uid)
+        if pod is None or pod.owner is None:
+            return None
+        return pod.namespace, pod.owner.kind, pod.owner.name
+
+    def _is_there(self, uid: PodUid) -> bool:
+        return self._cache.pod_by_uid(uid) is not None
+
+    async def _tell(self, pod: PodOnGpu, reason: str, message: str) -> None:
+        """In the log and on the pod, once."""
+        if not self._is_news(pod.uid, message):
+            return
+        log.warning("eviction", pod=str(pod.ref), reason=reason, message=message)
+        try:
+            await self._evictions.tell(pod, reason, message)
+        except ApiError as error:
+            log.warning("eviction.event_lost", pod=str(pod.ref), error=str(error))
+
+    def _is_news(self, of: str, what: str) -> bool:
+        if self._told.get(of, "") == what:
+            return False
+        self._told.pop(of, None)
+        if what:
+            self._told[of] = what
+        while len(self._told) > MOST_TOLD:
+            self._told.pop(next(iter(self._told)))
+        return True

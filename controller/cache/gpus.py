@@ -6,6 +6,8 @@ does not show on its node yet. A hold ends when it does, when it is released, or
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -63,6 +65,7 @@ class GpuIndex:
         self._ends_first = NEVER
         self._states: dict[str, NodeGpus] = {}
         self._changed: set[NodeName] = set()
+        self._news = asyncio.Event()
 
     def states(self) -> Mapping[str, NodeGpus]:
         """The state of every node, by its name, as of now. It changes with the next call."""
@@ -73,6 +76,17 @@ class GpuIndex:
             self._judge(name)
         self._changed.clear()
         return self._states
+
+    async def news(self, limit_s: float) -> None:
+        """Return as soon as anything may have changed, after ``limit_s`` at the latest."""
+        self._news.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit_s):
+                await self._news.wait()
+
+    def _mark(self, name: NodeName) -> None:
+        self._changed.add(name)
+        self._news.set()
 
     # Holds
 
@@ -88,14 +102,14 @@ class GpuIndex:
         until = self._clock() + self.hold_s
         hold = Hold(pod.uid, str(pod.ref), node, request, indexes, until)
         self._holds[pod.uid, node] = hold
-        self._changed.add(node)
+        self._mark(node)
         self._ends_first = min(self._ends_first, until)
         return hold
 
     def release(self, hold: Hold) -> None:
         """Keep these cards no longer."""
         if self._holds.pop((hold.uid, hold.node), None) is not None:
-            self._changed.add(hold.node)
+            self._mark(hold.node)
 
     def _release_all(self, uid: PodUid) -> None:
         for hold in [hold for hold in self._holds.values() if hold.uid == uid]:
@@ -119,12 +133,12 @@ class GpuIndex:
         known = (capacity_of(node.gpu_memory, node.gpu_number), node.unhealthy_ids)
         if self._nodes.get(node.name) != known:
             self._nodes[node.name] = known
-            self._changed.add(node.name)
+            self._mark(node.name)
 
     def remove_node(self, name: NodeName) -> None:
         """Forget a node."""
         self._nodes.pop(name, None)
-        self._changed.add(name)
+        self._mark(name)
 
     def put_pod(self, pod: PodRecord) -> None:
         """Take what is known of a pod that asks for GPUs."""
@@ -132,14 +146,14 @@ class GpuIndex:
             self.remove_pod(pod)
         elif pod.node:
             self._pods.setdefault(pod.node, {})[pod.uid] = pod
-            self._changed.add(pod.node)
+            self._mark(pod.node)
             self._release_all(pod.uid)
 
     def remove_pod(self, pod: PodRecord) -> None:
         """Forget a pod that asks for GPUs."""
         on_node = self._pods.get(pod.node, {})
         if on_node.pop(pod.uid, None) is not None:
-            self._changed.add(pod.node)
+            self._mark(pod.node)
             if not on_node:
                 del self._pods[pod.node]
         self._release_all(pod.uid)

@@ -6,6 +6,7 @@ wherever its shape has a place for them.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
@@ -51,6 +52,9 @@ BIND = "/scheduler/bind"
 VOLCANO_PREDICATE = "/volcano/predicate"
 VOLCANO_PRIORITIZE = "/volcano/prioritize"
 
+LAG_S = 0.01
+"""How far the cache may be behind the scheduler's own without a pod having to wait for it."""
+
 MAX_BYTES = 64 << 20
 """5,000 nodes of 12 kB, where the scheduler sends them whole."""
 
@@ -87,20 +91,36 @@ class Extender:
     async def filter(self, body: bytes) -> Answer:
         """Which of the nodes take the pod."""
         try:
-            return _ok(self._filtered(read(body, ExtenderArgs)))
+            return _ok(await self._filtered(read(body, ExtenderArgs)))
         except WireError as error:
             return _ok(ExtenderFilterResult(error=str(error)))
 
-    def _filtered(self, asked: ExtenderArgs) -> ExtenderFilterResult:
+    async def _filtered(self, asked: ExtenderArgs) -> ExtenderFilterResult:
         pod, gpus = self._asked_for(asked.pod)
         if gpus is None:
             return ExtenderFilterResult(asked.nodes, asked.node_names)
         if asked.node_names is not None:
-            verdicts = self._judge(pod, gpus.request, asked.node_names)
+            verdicts = await self._judge_with_patience(pod, gpus.request, asked.node_names)
             return _result(verdicts, node_names=verdicts.fitting)
         whole = {name_of(node): node for node in (asked.nodes and asked.nodes.items) or ()}
-        verdicts = self._judge(pod, gpus.request, list(whole))
+        verdicts = await self._judge_with_patience(pod, gpus.request, list(whole))
         return _result(verdicts, nodes=NodeList([whole[name] for name in verdicts.fitting]))
+
+    async def _judge_with_patience(
+        self, pod: Pod, request: GpuRequest, names: list[str]
+    ) -> Verdicts:
+        """Before every node is refused, give the cache time to hear what the scheduler has heard.
+
+        A pod that was refused everywhere is tried again at the next change of the cluster, at once.
+        If our cache were a millisecond behind with that very change, the pod would be refused
+        again, and wait for the one after it, for minutes perhaps.
+        """
+        ends = time.monotonic() + LAG_S
+        verdicts = self._judge(pod, request, names)
+        while not verdicts.fitting and (left_s := ends - time.monotonic()) > 0:
+            await self._cache.gpus.news(left_s)
+            verdicts = self._judge(pod, request, names)
+        return verdicts
 
     async def prioritize(self, body: bytes) -> Answer:
         """How well each of the nodes takes the pod. There is no place for an error in words."""

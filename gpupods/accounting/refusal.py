@@ -70,6 +70,8 @@ def explain(name: str, state: NodeGpus, request: GpuRequest, health: str | None)
         request: What was refused.
         health: The node's annotation that says why cards are unfit; None: it has none.
     """
+    if request.memory and request.number:
+        return BOTH
     if not state.cards or (request.memory and not state.capacity.card_memory):
         why = state.capacity.problem or why_not(state, request).reason
         return f"node {name}: {why}"

@@ -65,6 +65,10 @@ def test_a_node_without_gpus_says_what_its_capacity_lacks() -> None:
     assert said == "node cpu-1: its capacity has no volcano.sh/gpu-number"
 
 
+def test_of_a_pod_that_asks_for_both_no_card_need_be_told() -> None:
+    assert explain("gpu-7", state(), GpuRequest(1, 1), None).startswith("the pod asks for")
+
+
 def test_a_big_node_and_a_long_reason_stay_short() -> None:
     found = state(16, "0")
     said = explain("gpu-7", found, GpuRequest(CARD + 1, 0), unfit(0, "x" * 500))

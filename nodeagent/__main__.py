@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpupods.addresses import parse_host_port
 from gpupods.logs import configure_logs
 from gpupods.serving import run, until_signal
 from gpupods.settings import fail_startup, read_settings
@@ -31,6 +32,7 @@ if TYPE_CHECKING:  # 16 MB that an agent without the Kubernetes API does without
     from gpupods.kube.access import KubeAccess
     from gpupods.kube.api import KubeApi
     from nodeagent.deviceplugin.plugin import DevicePlugin
+    from nodeagent.metrics.server import MetricsServer
 
 PROGRAM = "gpupods-nodeagent"
 ABOUT = """Answers which process is on which GPU of this node, and in which pod.
@@ -60,14 +62,19 @@ async def serve(settings: NodeAgentSettings, access: KubeAccess | None = None) -
     reporting = reporting_of(settings, api, health, gpus, identifier)
     agent = NodeAgent(settings, gpus, identifier, surroundings, health, reporting=reporting)
     plugin = device_plugin_of(settings, api, health, gpus)
+    metrics = metrics_of(settings, health, reporting)
     signalled = asyncio.create_task(until_signal())
     await asyncio.sleep(0)  # a signal is heard from here on: who sees that it serves may end it
     try:
         await agent.start()
         if plugin is not None:
             await plugin.start()
+        if metrics is not None:
+            await metrics.start()
         await signalled
     finally:
+        if metrics is not None:
+            await metrics.stop()
         if plugin is not None:
             await plugin.stop()
         await agent.stop()
@@ -143,6 +150,18 @@ def reporting_of(
 
     pods = PodsOnGpus(gpus, identifier)
     return Reporter(api, settings.node_name, health, pods=pods)
+
+
+def metrics_of(
+    settings: NodeAgentSettings, health: HealthMonitor | None, reporting: Reporting | None
+) -> MetricsServer | None:
+    """What serves metrics, where that is wanted."""
+    if not settings.http_listen:
+        return None
+    from nodeagent.metrics.collector import AgentCollector  # noqa: PLC0415
+    from nodeagent.metrics.server import MetricsServer  # noqa: PLC0415
+
+    return MetricsServer(AgentCollector(health, reporting), parse_host_port(settings.http_listen))
 
 
 def device_plugin_of(

@@ -86,6 +86,7 @@ class NodeAgent:
             surroundings=self._surroundings,
             request_limit_s=settings.request_limit,
             health=self._health,
+            reporting=self._reporting,
         )
         diagnosis_pb2_grpc.add_DiagnosisServiceServicer_to_server(diagnosis, server.registry)
 

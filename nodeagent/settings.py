@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpupods.addresses import HostPort
+from gpupods.addresses import HostPort, parse_host_port
 from gpupods.logs import LogFormat, LogLevel
 from gpupods.settings import check_positive, setting
 from nodeagent.containers.identify import IdentifyMode
@@ -111,6 +111,7 @@ class NodeAgentSettings:
         "Where the kubelet tells which pod has which devices.",
         metavar="PATH",
     )
+    http_listen: str = setting("", "Where to serve /metrics; empty: nowhere.", metavar="HOST:PORT")
     request_limit: float = setting(
         5.0, "Seconds an answer may take when the caller sets no deadline."
     )
@@ -128,6 +129,8 @@ class NodeAgentSettings:
             raise ValueError("--report needs the name of the Node to report on: set --node-name")
         if self.report and not self.health:
             raise ValueError("--report has nothing to report with --no-health: leave one out")
+        if self.http_listen:
+            parse_host_port(self.http_listen)
         check_positive("driver-limit", self.driver_limit)
         check_positive("request-limit", self.request_limit)
         check_positive("stop-grace", self.stop_grace)

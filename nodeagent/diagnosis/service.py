@@ -13,8 +13,10 @@ from gpupods.v1alpha1 import diagnosis_pb2_grpc as pb_grpc
 from gpupods.version import VERSION
 from nodeagent.diagnosis.examine import Surroundings, examine
 from nodeagent.diagnosis.health import gpu_health_check, health_watch_check
+from nodeagent.diagnosis.report import health_report_check
 from nodeagent.gpus.sharing import SharedSampler
 from nodeagent.health.monitor import HealthMonitor
+from nodeagent.reporting.status import Reporting
 
 WORKING_SHARE = 0.9
 """Of the caller's time, what may be used before the answer must be on its way."""
@@ -31,12 +33,14 @@ class NodeDiagnosis(pb_grpc.DiagnosisServiceServicer):
         surroundings: Surroundings,
         request_limit_s: float,
         health: HealthMonitor | None = None,
+        reporting: Reporting | None = None,
     ) -> None:
         self._node_name = node_name
         self._sampler = sampler
         self._surroundings = surroundings
         self._request_limit_s = request_limit_s
         self._health = health
+        self._reporting = reporting
 
     async def Diagnose(  # noqa: N802 - the contract's name
         self, request: pb.DiagnoseRequest, context: grpc.aio.ServicerContext[Any, Any]
@@ -59,4 +63,9 @@ class NodeDiagnosis(pb_grpc.DiagnosisServiceServicer):
     def _health_checks(self) -> tuple[Check, ...]:
         if self._health is None:
             return (gpu_health_check(None),)
-        return gpu_health_check(self._health.verdicts), health_watch_check(self._health.problems)
+        status = self._reporting.status if self._reporting is not None else None
+        return (
+            gpu_health_check(self._health.verdicts),
+            health_watch_check(self._health.problems),
+            health_report_check(status),
+        )

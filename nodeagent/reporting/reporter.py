@@ -89,7 +89,7 @@ class Reporter:
         pace: ReportPace | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self.status = ReportStatus()
+        self._status = ReportStatus()
         self._api = api
         self._node_name = node_name
         self._monitor = monitor
@@ -101,7 +101,7 @@ class Reporter:
         )
         self._pods = pods
         self._witness = Witness(pods)
-        self._teller = EventTeller(api, node_name, self._witness, self.status, self._clock)
+        self._teller = EventTeller(api, node_name, self._witness, self._status, self._clock)
         self._told: tuple[UnfitGpu, ...] | None = None
         self._heard: tuple[str, str | None] | None = None
         self._changed = asyncio.Event()
@@ -112,6 +112,14 @@ class Reporter:
         self._waiting: asyncio.Task[None] | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._unsubscribe: Callable[[], None] = lambda: None
+
+    @property
+    def status(self) -> ReportStatus:
+        """How it goes now."""
+        following = self._reflector.status
+        stale = following.stale_since is not None
+        self._status.follow_problem = following.last_error if stale else ""
+        return self._status
 
     async def start(self) -> None:
         """Begin; returns at once, whatever the API server does."""
@@ -136,7 +144,7 @@ class Reporter:
     def _ended(self, task: asyncio.Task[None]) -> None:
         """A bug of ours must not go unnoticed."""
         if not task.cancelled() and (error := task.exception()) is not None:
-            self.status.problem = f"reporting has failed and goes on no more: {error}"
+            self._status.write_problem = f"reporting has failed and goes on no more: {error}"
             log.error("report.broken", node=self._node_name, exc_info=error)
 
     def _verdicts_changed(self, verdicts: tuple[Verdict, ...]) -> None:
@@ -145,7 +153,7 @@ class Reporter:
 
     def _node_changed(self) -> None:
         node = self._node.node
-        self.status.follows = node is not None
+        self._status.follows = node is not None
         if node is not None:
             if self._told is None:  # what an earlier agent has told
                 self._told, _ = parse_health(node.health)
@@ -178,7 +186,7 @@ class Reporter:
             return 0.0
         body = patch(node, report, self._clock.now())
         if body is None:
-            self.status.problem = ""
+            self._status.write_problem = ""
             self._carried = report
             return 0.0
         if report == self._carried and not self._may_put_right(node):
@@ -206,7 +214,7 @@ class Reporter:
         if now - self._put_right_at > self._pace.steady_s:
             self._contest.reset()
         self._put_right_at = now + self._contest.next_delay_s()
-        self.status.foreign += 1
+        self._status.put_right += 1
         _, wrong = parse_ids(node.ids)
         log.warning("report.put_right", node=self._node_name, found=node.ids, wrong=wrong or None)
         return True
@@ -217,8 +225,8 @@ class Reporter:
 
     def _report(self, node: OwnNode) -> Report | None:
         """What the Node should carry; None: that is not known, or another agent's to say."""
+        self._status.another_agent = self._monitor.another_agent
         if self._monitor.another_agent:
-            self.status.problem = "another agent of this node reports"
             return None
         verdicts = self._monitor.verdicts
         if not self._monitor.judged:
@@ -240,17 +248,17 @@ class Reporter:
             raise MalformedError(f"PATCH {self._node_name}: the answer is no Node") from error
 
     def _failed(self, error: ApiError) -> float:
-        self.status.failed += 1
+        self._status.failed += 1
         message = str(error)
-        if message != self.status.problem:
+        if message != self._status.write_problem:
             log.warning("report.failed", node=self._node_name, error=message)
-        self.status.problem = message
+        self._status.write_problem = message
         return self._backoff.next_delay_s(error.retry_after_s)
 
     def _wrote(self, node: OwnNode, report: Report) -> None:
-        self.status.written += 1
-        self.status.last_written = self._clock.now()
-        self.status.problem = ""
+        self._status.written += 1
+        self._status.last_written = self._clock.now()
+        self._status.write_problem = ""
         log.info("report.written", node=self._node_name, unfit=report.ids)
         self._teller.tell(self._told or (), report.gpus, node.metadata.uid)
         self._told = report.gpus

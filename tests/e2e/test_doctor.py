@@ -87,7 +87,7 @@ def test_all_is_well(world: World) -> None:
     assert {name: each["status"] for name, each in mine.items()} == dict.fromkeys(
         (
             *("agent", "version", "clock", "driver", "GPUs", "host pids", "runtime socket"),
-            *("cgroups", "GPU health"),
+            *("cgroups", "GPU health", "health report"),
         ),
         "ok",
     ), mine

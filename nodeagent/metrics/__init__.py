@@ -1,0 +1,1 @@
+"""What a Prometheus may scrape of a node agent. Imported only where it is served."""

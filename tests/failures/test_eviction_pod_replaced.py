@@ -1,0 +1,31 @@
+"""A pod is replaced by another of its name right before it is evicted: the new one stays."""
+
+from __future__ import annotations
+
+from controller.eviction.edge import PodEvictions, Refusal
+from gpupods.identity import PodUid
+from tests.failures.evicting import SERVING, evicting
+
+
+async def test_the_eviction_is_of_one_uid() -> None:
+    async with evicting() as at:
+        pod = at.pod(SERVING)
+        assert pod is not None
+        edge = PodEvictions(at.api)
+        assert await edge.evict(pod.ref, PodUid("of-the-one-before")) is None
+        assert at.pod(SERVING) is pod
+        assert await edge.evict(pod.ref, PodUid(pod.uid)) is None
+        assert at.pod(SERVING) is None
+        assert await edge.evict(pod.ref, PodUid(pod.uid)) is None, "gone is as good as evicted"
+        assert await edge.read(pod.ref) is None
+
+
+async def test_a_refusal_says_why() -> None:
+    async with evicting() as at:
+        pod = at.pod(SERVING)
+        assert pod is not None
+        at.run.cluster.apiserver.faults.denied.add(("create", "pods/eviction"))
+        refusal = await PodEvictions(at.api).evict(pod.ref, PodUid(pod.uid))
+        assert isinstance(refusal, Refusal)
+        assert "create of pods/eviction" in refusal.why
+        assert at.pod(SERVING) is pod

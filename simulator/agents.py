@@ -11,20 +11,29 @@ from pathlib import Path
 
 from gpupods.addresses import HostPort
 from gpupods.identity import NodeName
+from gpupods.kube.api import KubeApi
 from nodeagent.agent import NodeAgent
 from nodeagent.containers.identify import IdentifyMode, ProcessIdentifier
+from nodeagent.containers.identity import Identifier
 from nodeagent.diagnosis.examine import Surroundings
 from nodeagent.health.monitor import HealthMonitor
 from nodeagent.health.policy_files import PolicyFiles
+from nodeagent.reporting.pods import PodsOnGpus
+from nodeagent.reporting.reporter import Reporter
+from nodeagent.reporting.status import Reporting
 from nodeagent.settings import NodeAgentSettings
 from simulator.gpus import SimulatedGpus
-from simulator.health import SimulatedHealth, node_clock
+from simulator.health import INTERVAL_S, RARELY_S, SimulatedHealth, node_clock
 from simulator.model import Cluster, SimNode
 from simulator.pci import SimulatedPciBus
 from simulator.processes import SimulatedProcessTable
 from simulator.runtime import SimulatedRuntime
 
 STOP_GRACE_S = 0.2
+READ_GPU_S = 0.00025
+"""What it costs to read and judge one GPU."""
+LOOK_AFTER = 3
+"""A look at the pods on the GPUs comes after so many such readings."""
 ATTEMPTS = 5
 """Ports to be tried before it must be something else that is wrong."""
 
@@ -58,8 +67,12 @@ class Agents:
         clock: Callable[[], float],
         mode: IdentifyMode = IdentifyMode.AUTO,
         health_policy: Path | None = None,
+        health_interval_s: float | None = None,
     ) -> None:
         self.port = 0
+        self.api: KubeApi | None = None
+        """Where they report to; None while there is nowhere."""
+        self._health_interval_s = health_interval_s or _interval_s(cluster)
         self._mode = mode
         self._clock = clock
         self.by_node: dict[NodeName, AgentOfNode] = {
@@ -75,7 +88,8 @@ class Agents:
 
     def _health(self, node: SimNode, policy: Path | None) -> HealthMonitor:
         now = node_clock(node, self._clock)
-        return HealthMonitor([SimulatedHealth(node)], PolicyFiles(policy), now=now)
+        source = SimulatedHealth(node, interval_s=self._health_interval_s)
+        return HealthMonitor([source], PolicyFiles(policy), now=now)
 
     async def start(self, port: int) -> None:
         """Start them all at ``port``, or at another one if that is in use somewhere.
@@ -98,9 +112,19 @@ class Agents:
         )
         identifier = ProcessIdentifier(each.table, each.runtime, self._mode)
         surroundings = each.surroundings(self._clock)
-        agent = NodeAgent(settings, each.gpus, identifier, surroundings, each.health)
+        reporting = self._reporting(each, identifier)
+        agent = NodeAgent(
+            settings, each.gpus, identifier, surroundings, each.health, reporting=reporting
+        )
         await agent.start()
         each.agent = agent
+
+    def _reporting(self, each: AgentOfNode, identifier: Identifier) -> Reporting | None:
+        """What tells the API server of the node's GPUs, where it has any."""
+        if self.api is None or not each.node.gpus:
+            return None
+        pods = PodsOnGpus(each.gpus, identifier, every_s=LOOK_AFTER * self._health_interval_s)
+        return Reporter(self.api, each.node.name, each.health, pods=pods)
 
     async def stop_one(self, name: NodeName) -> None:
         """Stop the agent of one node."""
@@ -112,6 +136,12 @@ class Agents:
     async def stop(self) -> None:
         """Stop them all."""
         await asyncio.gather(*(self.stop_one(name) for name in self.by_node))
+
+
+def _interval_s(cluster: Cluster) -> float:
+    """From one reading of a node's GPUs to the next: a quarter of a core for all of them."""
+    gpus = sum(len(node.gpus) for node in cluster.nodes.values())
+    return min(max(INTERVAL_S, gpus * READ_GPU_S * 4), RARELY_S)
 
 
 def common_port(hosts: list[str], wanted: int) -> int:

@@ -18,6 +18,7 @@ from gpupods.kube.access import KubeAccess
 from nodeagent.containers.identify import IdentifyMode
 from simulator.agents import Agents
 from simulator.apiserver import SimulatedApiServer
+from simulator.apiserver.local import LocalApi
 from simulator.changes import change_addresses, start_pod
 from simulator.controller_pod import controller_pod
 from simulator.kubeconfig import KubeconfigFile
@@ -42,6 +43,9 @@ class SimulationOptions:
         agent_port: Wanted for all agents; another is taken where it is in use.
         kubeconfig: Where to write it; None: in a temporary folder.
         identify: How the agents find a process's container.
+        health_policy: An operator's policy for all agents; None: the built-in one.
+        health_interval_s: From one reading of a node's GPUs to the next, after a change; None: as
+            often as a cluster of that size allows.
     """
 
     size: Size = DEFAULT_SIZE
@@ -50,6 +54,8 @@ class SimulationOptions:
     agent_port: int = 0
     kubeconfig: Path | None = None
     identify: IdentifyMode = IdentifyMode.AUTO
+    health_policy: Path | None = None
+    health_interval_s: float | None = None
 
 
 class SimulatedCluster:
@@ -71,7 +77,13 @@ class SimulatedCluster:
         self.scenario: Scenario = build(options.size)
         self.truth: Cluster = self.scenario.cluster
         self.apiserver = SimulatedApiServer(self.truth)
-        self.agents = Agents(self.truth, time.time, options.identify)
+        self.agents = Agents(
+            self.truth,
+            time.time,
+            options.identify,
+            options.health_policy,
+            options.health_interval_s,
+        )
         self.controller: Controller
         self.addresses: ControllerAddresses
         self.kubeconfig: Path
@@ -103,6 +115,7 @@ class SimulatedCluster:
         options = self._options
         await self.apiserver.start()
         self.kubeconfig = self._kubeconfig_file.write(self.apiserver.url)
+        self.agents.api = LocalApi(self.apiserver)
         await self.agents.start(options.agent_port)
         settings = ControllerSettings(
             grpc_listen=options.grpc_listen,
@@ -132,6 +145,8 @@ class SimulatedCluster:
         if hasattr(self, "controller"):
             await self.controller.stop()
         await self.agents.stop()
+        if self.agents.api is not None:
+            await self.agents.api.close()
         await self.apiserver.stop()
         self._kubeconfig_file.remove()
 

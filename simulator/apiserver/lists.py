@@ -82,7 +82,7 @@ def list_page(store: Store, target: Target, options: ListOptions, shown: Shown) 
         StatusError: 410, the version is no longer kept; 400, the token is not one of ours; 504,
             the version has not been reached yet.
     """
-    if options.only and options.version is None and not options.continue_token:
+    if options.only and not options.version and not options.continue_token:
         found = store.get(target.resource, options.only)
         page = [found] if found is not None and options.matches(found.object) else []
         return shown.page(target.resource, page, {"resourceVersion": str(store.version)})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from functools import partial
+from urllib.parse import urlencode
 
 import msgspec
 from aiohttp import web
@@ -97,6 +98,7 @@ class SimulatedApiServer:
     async def stop(self) -> None:
         """End every watch and connection, and follow the cluster no more."""
         self._feed.close()
+        self._site = None
         self.faults.set_half_open(half_open=False)
         self.store.end_watches()
         if self._runner is not None:
@@ -114,6 +116,13 @@ class SimulatedApiServer:
                 if connection.transport is not None:
                     connection.transport.abort()
 
+        self.store.end_watches()
+
+    @property
+    def serving(self) -> bool:
+        """Whether it listens."""
+        return self._site is not None
+
     async def come_back(self) -> None:
         """Listen again, where it listened before."""
         assert self._runner is not None, "start comes first"  # noqa: S101
@@ -121,6 +130,46 @@ class SimulatedApiServer:
         self._site = web.TCPSite(self._runner, host, port, reuse_address=True)
         await self._site.start()
         self._address = HostPort(host, self._runner.addresses[0][1])
+
+    async def list_here(self, path: str, query: Mapping[str, str]) -> object:
+        """A page of a list, for those in this process.
+
+        Raises:
+            StatusError: it is refused.
+            ConnectionError: the server is away.
+        """
+        target = await self._asked_here("list", path, query)
+        shown = Shown(as_table=False, include="", now=0.0, group_version=target.group_version)
+        return list_page(self.store, target, read_options(query, target), shown)
+
+    async def watch_here(
+        self, path: str, query: Mapping[str, str], bookmark_every_s: float
+    ) -> AsyncGenerator[bytes, None]:
+        """The frames of a watch, for those in this process; they end when the server goes away.
+
+        Raises:
+            StatusError: it is refused.
+            ConnectionError: the server is away.
+        """
+        target = await self._asked_here("watch", path, query)
+        shown = Shown(as_table=False, include="", now=0.0, group_version=target.group_version)
+        options = read_options(query, target)
+        return self._frames(Watch(self.store, target, options, shown, bookmark_every_s))
+
+    async def _asked_here(self, verb: str, path: str, query: Mapping[str, str]) -> Target:
+        if not self.serving:
+            raise ConnectionRefusedError("connection refused (simulated)")
+        self.requests.append(f"GET {path}?{urlencode(query)}")
+        await self.faults.before_request()
+        target = _target_of(path)
+        rights.check(self.faults.denied, verb, target.right)
+        return target
+
+    async def _frames(self, watch: Watch) -> AsyncGenerator[bytes, None]:
+        async with contextlib.aclosing(watch.frames()) as frames:
+            async for frame in frames:
+                await self.faults.answering()
+                yield frame
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -141,10 +190,8 @@ class SimulatedApiServer:
             return await self.forwarding.serve(request, forward)
         if request.method == "POST" and path in REVIEWS:
             return _json(REVIEWS[path](self.faults.denied, await _body(request)), 201)
-        for group_version, prefix in PREFIXES.items():
-            if path.startswith(prefix):
-                target = read_target(path.removeprefix(prefix), group_version)
-                return await self._resource(request, target)
+        if any(path.startswith(prefix) for prefix in PREFIXES.values()):
+            return await self._resource(request, _target_of(path))
         if request.method != "GET":
             raise method_not_allowed()
         if path in ("/healthz", "/readyz", "/livez"):
@@ -196,12 +243,18 @@ class SimulatedApiServer:
         response.enable_chunked_encoding()
         await response.prepare(request)
         with contextlib.suppress(ConnectionError):
-            async with contextlib.aclosing(watch.frames()) as frames:
+            async with contextlib.aclosing(self._frames(watch)) as frames:
                 async for frame in frames:
-                    await self.faults.answering()
                     await response.write(frame)
             await response.write_eof()
         return response
+
+
+def _target_of(path: str) -> Target:
+    for group_version, prefix in PREFIXES.items():
+        if path.startswith(prefix):
+            return read_target(path.removeprefix(prefix), group_version)
+    raise no_such_path()
 
 
 def _json(thing: object, code: int = 200) -> web.Response:

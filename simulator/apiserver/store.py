@@ -129,7 +129,12 @@ class Store:
         """
         if version < self.oldest:
             raise CompactedError(version, self.oldest)
-        return [event for event in self._history[kind] if event.version > version]
+        later: list[Event] = []
+        for event in reversed(self._history[kind]):
+            if event.version <= version:
+                break
+            later.append(event)
+        return later[::-1]
 
     def listen(self, kind: str, key: str = "") -> asyncio.Queue[Event | None]:
         """A queue of all that happens from now on, or to one object. None on it ends the watch."""

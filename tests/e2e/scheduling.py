@@ -92,7 +92,7 @@ class GpuCluster:
     ) -> str:
         """A node with so many GPUs; its name."""
         name = f"{self.namespace}-node-{next(_NUMBERS)}"
-        made = objects.node(name, _ADDRESS, annotations=annotations(unfit or {}))
+        made = objects.node(name, _ADDRESS, annotations=reported(unfit or {}))
         shared = {GPU_MEMORY: str(gpus * card), GPU_NUMBER: str(gpus)} if gpus else {}
         made["status"]["capacity"] = {"cpu": "64", "memory": "64Gi", "pods": "110", **shared}
         made["status"]["allocatable"] = made["status"]["capacity"]
@@ -102,7 +102,7 @@ class GpuCluster:
 
     def set_unfit(self, node: str, unfit: Mapping[int, str]) -> None:
         """What the node's agent would report: index to reason."""
-        written = {UNHEALTHY_IDS: None, HEALTH: None, **annotations(unfit)}
+        written = {UNHEALTHY_IDS: None, HEALTH: None, **reported(unfit)}
         self.api.patch(node_path(node), {"metadata": {"annotations": written}})
 
     # Pods
@@ -126,7 +126,7 @@ class GpuCluster:
     def delete(self, pod: str) -> None:
         self.api.delete(pod_path(self.namespace, pod))
 
-    def place(self, pod: str) -> tuple[str, str]:
+    def place(self, pod: str) -> tuple[str, str | None]:
         """Wait until the pod is bound; its node and the annotation with its GPUs."""
         wait_until(
             lambda: bool(self.read(pod)["spec"].get("nodeName")),
@@ -137,8 +137,8 @@ class GpuCluster:
         return found["spec"]["nodeName"], found["metadata"].get("annotations", {}).get(GPU_INDEX)
 
     def gpus(self, pod: str) -> str:
-        """The same, of one node."""
-        return self.place(pod)[1]
+        """Wait until the pod is bound; the annotation with its GPUs."""
+        return str(self.place(pod)[1])
 
     def waiting(self, pod: str) -> str:
         """What the scheduler says of a pod that is not bound; "" while it says nothing."""
@@ -166,7 +166,7 @@ class GpuCluster:
         return describe()
 
 
-def annotations(unfit: Mapping[int, str]) -> dict[str, str]:
+def reported(unfit: Mapping[int, str]) -> dict[str, str]:
     """As a node's agent writes them."""
     if not unfit:
         return {}

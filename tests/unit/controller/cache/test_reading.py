@@ -7,7 +7,8 @@ import pytest
 
 from controller.cache.owners import owner_of
 from controller.cache.reading import node_record, pod_record
-from controller.cache.records import Owner
+from controller.cache.records import Owner, PodGpus
+from gpupods.accounting.request import GpuRequest
 from gpupods.kube.json_encoding import JsonEncoding
 from gpupods.kube.objects import Node, OwnerReference, Pod
 
@@ -177,3 +178,40 @@ def test_what_a_node_says_of_its_unfit_gpus_is_kept_as_it_stands(
     raw = json.dumps({"metadata": {"uid": "u", "name": "n", "annotations": annotations}})
     record = node_record(JsonEncoding(Node).item(raw.encode()))  # type: ignore[arg-type]
     assert (record.unhealthy_ids, record.gpu_health) == kept
+
+
+def test_what_a_pod_asks_for_and_was_given() -> None:
+    asking = {"resources": {"limits": {"volcano.sh/gpu-memory": "2k", "cpu": "1"}}}
+    record = pod_record(
+        pod(
+            metadata={"annotations": {"volcano.sh/gpu-index": "3", "other": "x"}},
+            spec={"containers": [{"name": "plain"}, asking, asking], "nodeName": "n1"},
+        )
+    )
+    assert record.gpus == PodGpus(GpuRequest(4000, 0), "3")
+
+
+def test_a_sidecar_is_counted_beside_the_others() -> None:
+    limits = {"resources": {"limits": {"volcano.sh/gpu-number": 1}}}
+    record = pod_record(
+        pod(
+            spec={
+                "initContainers": [limits | {"restartPolicy": "Always"}, limits],
+                "containers": [limits],
+            }
+        )
+    )
+    assert record.gpus == PodGpus(GpuRequest(0, 2))
+
+
+def test_a_pod_without_gpus_keeps_nothing_of_them() -> None:
+    asking = {"resources": {"limits": {"cpu": "1", "volcano.sh/gpu-memory": "0"}}}
+    given = {"annotations": {"volcano.sh/gpu-index": "3"}}
+    assert pod_record(pod(metadata=given, spec={"containers": [asking, {}]})).gpus is None
+
+
+def test_a_limit_that_cannot_be_read_is_told() -> None:
+    asking = {"resources": {"limits": {"volcano.sh/gpu-memory": "much"}}}
+    gpus = pod_record(pod(spec={"containers": [asking]})).gpus
+    assert gpus is not None
+    assert gpus.problem.startswith("its limit of volcano.sh/gpu-memory: 'much' is no quantity")

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import struct
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpupods.accounting.names import GPU_INDEX, GPU_MEMORY
 from gpupods.kube.encoding import Event, Identity, Status, UndecodableError
 from gpupods.kube.failures import MalformedError
 from gpupods.kube.from_protobuf import node_from_protobuf, pod_from_protobuf
-from gpupods.kube.json_encoding import MAX_EVENT_BYTES
-from gpupods.kube.objects import ContainerState, ContainerStateTerminated, Node, Pod, PodLabels
+from gpupods.kube.json_encoding import MAX_EVENT_BYTES, JsonEncoding
+from gpupods.kube.objects import (
+    ContainerState,
+    ContainerStateTerminated,
+    Node,
+    Pod,
+    PodAnnotations,
+    PodLabels,
+)
 from gpupods.kube.protobuf_encoding import MAGIC, ProtobufEncoding, ProtobufFrames
 from gpupods.kube_api import objects_pb2
 
@@ -167,6 +177,43 @@ def full_pod() -> objects_pb2.Pod:
             ],
         ),
     )
+
+
+def test_a_pod_with_gpus_is_what_json_makes_of_it() -> None:
+    limits = {
+        GPU_MEMORY: objects_pb2.Quantity(string="2k"),
+        "cpu": objects_pb2.Quantity(string="1"),
+    }
+    asking = objects_pb2.Container(
+        resources=objects_pb2.ResourceRequirements(limits=limits), restart_policy="Always"
+    )
+    plain = objects_pb2.Container()
+    message = full_pod()
+    message.metadata.annotations.update({GPU_INDEX: "3", "other": "x"})
+    message.spec.containers.extend([plain, asking])
+    message.spec.init_containers.extend([asking, plain])
+    read = PODS.item(message.SerializeToString())
+    as_json = {"resources": {"limits": {GPU_MEMORY: "2k", "cpu": "1"}}, "restartPolicy": "Always"}
+    by_json = JsonEncoding(Pod).item(
+        msgspec.Raw(
+            json.dumps(
+                {
+                    "metadata": {
+                        "name": "web-0",
+                        "namespace": "team",
+                        "uid": "u",
+                        "annotations": {GPU_INDEX: "3", "other": "x"},
+                    },
+                    "spec": {"containers": [as_json], "initContainers": [as_json]},
+                }
+            ).encode()
+        )
+    )
+    assert read.metadata.annotations == by_json.metadata.annotations == PodAnnotations("3")
+    assert read.spec is not None
+    assert by_json.spec is not None
+    assert read.spec.containers == by_json.spec.containers
+    assert read.spec.init_containers == by_json.spec.init_containers
 
 
 @pytest.mark.parametrize("item", [b"", field(1, b""), field(1, field(5, b"u")), b"\xff\xff"])

@@ -26,8 +26,8 @@ from gpupods.kube.failures import ApiError
 
 log = structlog.get_logger()
 
-TURN_S = 10.0
-"""From one look at the cluster to the next."""
+SHORTEST_TURN_S, LONGEST_TURN_S = 1.0, 10.0
+"""From one look at the cluster to the next: a tenth of ``--evict-after`` within these bounds."""
 ASK_LIMIT_S = 5.0
 FRESH_S = 2.0
 """Of an agent's answer: after that it is asked again before anybody else is evicted."""
@@ -95,7 +95,9 @@ class Evictor:
                 await self.turn()
             except Exception:
                 log.exception("eviction.failed")
-            await self._clock.sleep(TURN_S)
+            await self._clock.sleep(
+                min(LONGEST_TURN_S, max(SHORTEST_TURN_S, self._policy.after_s / 10))
+            )
 
     async def turn(self) -> None:
         """Look at the cluster once, and evict whoever's turn it is."""

@@ -64,7 +64,9 @@ class ClusterGpuHealth(health_pb2_grpc.GpuHealthServiceServicer):
 def _add(response: health_pb2.ListGpusResponse, answered: NodeAnswer, *, only_unfit: bool) -> None:
     node = answered.node
     if answered.response is None:
-        response.gpus.extend(from_node_object(node))
+        told = from_node_object(node)
+        response.gpus_known += len(told)
+        response.gpus.extend(told)
         response.missing.append(not_asked(node, answered.problem))
         return
     response.gpus_known += len(answered.response.GpuInfos)

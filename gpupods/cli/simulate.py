@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from gpupods.addresses import HostPort, parse_host_port
 from gpupods.cli.failure import CommandFailed
-from gpupods.cli.help_text import ProgramNameInHelp
+from gpupods.cli.lazy_group import LazyGroup, Subcommand
 from gpupods.settings import SettingType
 
 MOST_NODES = 5_000
@@ -16,7 +17,20 @@ MOST_GPUS = 64
 MOST_PODS = 100_000
 
 
-@click.command("simulate", cls=ProgramNameInHelp)
+SUBCOMMANDS: Mapping[str, Subcommand] = {
+    "inject": Subcommand(
+        "gpupods.cli.inject", "inject", "Let GPUs of the running simulation fail, or recover."
+    ),
+}
+
+
+@click.group(
+    "simulate",
+    cls=LazyGroup,
+    subcommands=SUBCOMMANDS,
+    invoke_without_command=True,
+    subcommand_metavar="[inject ...]",
+)
 @click.option(
     "--nodes",
     type=click.IntRange(0, MOST_NODES),
@@ -67,11 +81,21 @@ MOST_PODS = 100_000
     type=click.Path(dir_okay=False, path_type=Path),
     help="Where to write the kubeconfig.  [default: in a temporary folder]",
 )
+@click.option(
+    "--health-policy",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="An operator's policy for all node agents, as their --health-policy.",
+)
+@click.option(
+    "--health",
+    is_flag=True,
+    help="Show first how a GPU fails, is kept free of work, and comes back.",
+)
 @click.option("--demo", is_flag=True, help="Ask the main question by gRPC, HTTP and command first.")
 @click.option(
     "--once",
     is_flag=True,
-    help="Ask the main question in those ways and end: 0 if every answer is right, else 1.",
+    help="Show that (without --health: the answers) and end: 0 if all is as it should be, else 1.",
 )
 @click.pass_context
 def simulate(
@@ -86,6 +110,8 @@ def simulate(
     grpc_listen: HostPort | None,
     http_listen: HostPort | None,
     kubeconfig: Path | None,
+    health_policy: Path | None,
+    health: bool,
     demo: bool,
     once: bool,
 ) -> None:
@@ -100,7 +126,11 @@ def simulate(
       {prog} simulate
       {prog} simulate --nodes 200 --pods 2000
       {prog} simulate --once
+      {prog} simulate --once --health
+      {prog} simulate inject --node gpu-a100-1 --gpu 1 --xid 79 --lost
     """  # noqa: D301 - click reads the \b
+    if context.invoked_subcommand is not None:
+        return
     from simulator import command  # noqa: PLC0415 - --help can do without it
     from simulator.scenario import Size  # noqa: PLC0415
 
@@ -109,6 +139,8 @@ def simulate(
         grpc_listen=grpc_listen,
         http_listen=http_listen,
         kubeconfig=kubeconfig,
+        health_policy=health_policy,
+        health=health,
         demo=demo,
         once=once,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from rich.text import Text
 
@@ -78,7 +79,14 @@ def _laid_out(
         Row(tuple(each[name] for name in used), STYLES.get(health_word(gpu), ""))
         for gpu, each in zip(gpus, cells, strict=True)
     ]
-    return lay_out([Column(name, right=name == "GPU") for name in used], rows, width), rows
+    layout = lay_out([Column(name, right=name == "GPU") for name in used], rows, width)
+    if len(layout.lines) > 1:  # lines with nothing on them are left out
+        rows = [replace(row, cells=tuple(_nothing(cell) for cell in row.cells)) for row in rows]
+    return layout, rows
+
+
+def _nothing(cell: str) -> str:
+    return "" if cell == NONE else cell
 
 
 def _since(gpu: ListedGpu) -> str:

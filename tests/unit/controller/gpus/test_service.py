@@ -131,6 +131,7 @@ async def test_a_node_that_fails_is_named_and_hides_no_other() -> None:
     async with serving(cache, Agent(), 1) as stub:
         response = await ask(stub)
     assert listed(response) == [("gpu-1", 0), ("gpu-1", 1), ("gpu-2", 1), ("gpu-2", 3)]
+    assert response.gpus_known == 4
     assert [gpu.source for gpu in response.gpus[2:]] == [health_pb2.GPU_SOURCE_NODE_OBJECT] * 2
     (missing,) = response.missing
     assert (missing.node_name, missing.kind) == ("gpu-2", pb.MISSING_KIND_UNSPECIFIED)

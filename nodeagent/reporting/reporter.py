@@ -20,7 +20,7 @@ from gpupods.kube.backoff import Backoff
 from gpupods.kube.clock import Clock, SystemClock
 from gpupods.kube.failures import ApiError, MalformedError
 from gpupods.kube.reflector import Pace, Reflector
-from gpupods.node_annotations import UnfitGpu, parse_health, parse_ids
+from gpupods.node_annotations import UnfitGpu, format_ids, parse_health, parse_ids
 from nodeagent.health.monitor import HealthMonitor
 from nodeagent.health.verdict import Verdict
 from nodeagent.reporting.own_node import (
@@ -189,8 +189,11 @@ class Reporter:
             self._status.write_problem = ""
             self._carried = report
             return 0.0
-        if report == self._carried and not self._may_put_right(node):
-            return 0.0
+        if report == self._carried:
+            if not self._may_put_right(node):
+                return 0.0
+        elif self._carried is None:
+            self._tell_what_is_replaced(node)
         try:
             written = await self._patch(body)
         except ApiError as error:
@@ -218,6 +221,13 @@ class Reporter:
         _, wrong = parse_ids(node.ids)
         log.warning("report.put_right", node=self._node_name, found=node.ids, wrong=wrong or None)
         return True
+
+    def _tell_what_is_replaced(self, node: OwnNode) -> None:
+        """What another tool wrote before this agent began, where nobody can read it."""
+        indexes, wrong = parse_ids(node.ids)
+        if node.ids != format_ids(indexes):
+            wrong = wrong or "schedulers read digits and commas, ascending, and nothing else"
+            log.warning("report.replaces", node=self._node_name, found=node.ids, wrong=wrong)
 
     async def _later(self, delay_s: float) -> None:
         await self._clock.sleep(delay_s)

@@ -94,14 +94,19 @@ class SimulatedKubelet(pb_grpc.RegistrationServicer, resources_grpc.PodResources
 
     async def stop(self) -> None:
         """End, and forget the plugins."""
-        for resource in self._resources.values():
-            for name in tuple(resource.plugins):
-                await self._drop(resource, name)
+        for resource in self._resources:
+            await self.drop(resource)
         self._resources = {name: _Resource() for name in self._resources}
         for server in self._servers:
             await server.stop(grace=None)
         self._servers = []
         (self.folder / SOCKET).unlink(missing_ok=True)
+
+    async def drop(self, resource: str) -> None:
+        """Give up the plugins of ``resource``, as after a message that was too long."""
+        known = self._resources[resource]
+        for name in tuple(known.plugins):
+            await self._drop(known, name)
 
     # What the Node shows
 
@@ -191,8 +196,8 @@ class SimulatedKubelet(pb_grpc.RegistrationServicer, resources_grpc.PodResources
         request = pb.PreferredAllocationRequest()
         request.container_requests.add(available_deviceIDs=free, allocation_size=count)
         answer = await _answered(plugin.stub.GetPreferredAllocation(request, timeout=LIMIT_S))
-        preferred = [each for each in answer.container_responses[0].deviceIDs if each in free]
-        return [*preferred, *(each for each in free if each not in preferred)][:count]
+        wanted = set(answer.container_responses[0].deviceIDs)
+        return sorted(free, key=lambda each: each not in wanted)[:count]
 
     def _plugin(self, resource: str) -> _Plugin:
         known = self._resources.get(resource)

@@ -24,6 +24,7 @@ from nodeagent.deviceplugin.pods import GPU_ASSIGNED
 from nodeagent.deviceplugin.sockets import KubeletFolder, PodResources
 from nodeagent.deviceplugin.terms import DevicePluginMode, HealthReport, Terms
 from nodeagent.health.monitor import HealthMonitor
+from nodeagent.health.state import StateFolder
 from simulator.apiserver.server import SimulatedApiServer
 from simulator.changes import add_gpu, add_node
 from simulator.gpus import SimulatedGpus
@@ -117,8 +118,11 @@ def owning(name: str, gpus: int, index: str | None, time_ns: int | None = 1) -> 
 class Bed:
     """The parts, each of which a test may break."""
 
-    def __init__(self, folder: Path, terms: Terms, memory_mib: Sequence[int] = MEMORY_MIB) -> None:
+    def __init__(
+        self, folder: Path, terms: Terms, memory_mib: Sequence[int], look_for_s: float
+    ) -> None:
         self.terms = terms
+        self.look_for_s = look_for_s
         self.cluster = Cluster(random.Random(1))
         self.node = add_node(self.cluster, NODE, ["127.0.0.1"])
         for mib in memory_mib:
@@ -134,7 +138,8 @@ class Bed:
         self.monitor = self._monitor()
 
     def _monitor(self) -> HealthMonitor:
-        return HealthMonitor(self._sources, now=node_clock(self.node, time.time))
+        now = node_clock(self.node, time.time)
+        return HealthMonitor(self._sources, folder=StateFolder(self.state), now=now)
 
     async def start(self, *, kubelet: bool = True) -> None:
         await self.server.start()
@@ -162,7 +167,7 @@ class Bed:
             state_dir=self.state,
             look_every_s=LOOK_S,
             unwatched_s=0.5,
-            look_for_s=0.3,
+            look_for_s=self.look_for_s,
         )
         await self.plugin.start()
 
@@ -207,15 +212,20 @@ class Bed:
 
 @asynccontextmanager
 async def bed(
-    terms: Terms = SHARE, memory_mib: Sequence[int] = MEMORY_MIB, *, kubelet: bool = True
+    terms: Terms = SHARE,
+    memory_mib: Sequence[int] = MEMORY_MIB,
+    *,
+    kubelet: bool = True,
+    offered: bool = True,
+    look_for_s: float = 0.3,
 ) -> AsyncIterator[Bed]:
-    """Started; with a kubelet, its devices are known to it."""
+    """Started; with a kubelet, its devices are known to it, if they are to be ``offered``."""
     folder = Path(tempfile.mkdtemp(prefix="gp-"))  # sockets have short paths only
     try:
-        made = Bed(folder, terms, memory_mib)
+        made = Bed(folder, terms, memory_mib, look_for_s)
         await made.start(kubelet=kubelet)
         try:
-            if kubelet and memory_mib:
+            if kubelet and memory_mib and offered:
                 await made.until_offered()
             yield made
         finally:

@@ -109,18 +109,15 @@ class Allocator:
         """
         devices = (resource, ids)
         async with self._turn:
-            given = self._claims.given(devices)
-            if given is None:
+            if self._claims.given(devices) is None:
                 return  # it was found right before, or was given by an agent that runs no more
-            holder = (await self._holders()).get(devices)
-            if holder is None or holder == given.ref:
+            holders = await self._holders()
+            holder = holders.get(devices)
+            if holder is None:  # an init container, which the kubelet does not tell of
                 self._claims.settle(devices)
                 return
-            try:
-                await self._set_right(given, holder)
-            except ApiError as error:
-                raise _unknown_pod(error) from error
-            self._claims.settle(devices)
+            theirs = [each for each, ref in holders.items() if ref == holder]
+            await self._check_holder(holder, theirs)
 
     async def close(self) -> None:
         """Stop writing marks."""
@@ -185,6 +182,23 @@ class Allocator:
             return await self._resources.holders()
         except KubeletAwayError as error:
             raise unavailable(str(error)) from error
+
+    async def _check_holder(self, holder: PodRef, theirs: Sequence[Devices]) -> None:
+        """All containers of a pod have their devices before the first of them starts."""
+        known = [given for each in theirs if (given := self._claims.given(each))]
+        if len({given.uid for given in known}) > 1:
+            others = sorted({str(given.ref) for given in known if given.ref != holder})
+            raise failed_precondition(
+                f"some containers of {holder} were given GPUs that were chosen for "
+                f"{', '.join(others)}, which asked for as much at the same time; delete {holder}"
+            )
+        if known and known[0].ref != holder:
+            try:
+                await self._set_right(known[0], holder)
+            except ApiError as error:
+                raise _unknown_pod(error) from error
+        for each in theirs:
+            self._claims.settle(each)
 
     async def _set_right(self, given: Given, holder: PodRef) -> None:
         """Another pod than was meant has the GPUs: let each say which it has.

@@ -1,7 +1,7 @@
 """One resource's place with the kubelet: served on a socket, registered, and again when need be.
 
 The kubelet removes all sockets when it starts and forgets its plugins. It drops a plugin whose
-stream has ended. Both are noticed within a second, by looking at two files and at who watches.
+stream has ended. Both are noticed at once, by looking at two files and at who watches.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ import structlog
 from gpupods.kube.backoff import Backoff
 from nodeagent.deviceplugin.allocator import Allocator
 from nodeagent.deviceplugin.servicer import DeviceList, DevicePluginServicer
-from nodeagent.deviceplugin.sockets import Identity, KubeletAwayError, KubeletFolder
+from nodeagent.deviceplugin.sockets import Identity, KubeletAwayError, KubeletFolder, remove
 from nodeagent.kubelet_api import deviceplugin_pb2_grpc as pb_grpc
 
-LOOK_EVERY_S = 1.0
+LOOK_EVERY_S = 0.3
+"""A pod that comes between the kubelet's start and our registration is turned away."""
+LEAVE_S = 8.0
+"""For calls that are running when another socket takes the place of the one they came by."""
 UNWATCHED_S = 5.0
 """The kubelet asks for the list right after it has taken a registration."""
 
@@ -38,6 +41,9 @@ class Endpoint:
     Args:
         look_every_s: How often it is looked whether the kubelet was started again.
         unwatched_s: How long the kubelet may be without a stream before it is told anew.
+
+    Attributes:
+        attempts: How often the kubelet was to be told.
     """
 
     def __init__(
@@ -51,6 +57,7 @@ class Endpoint:
     ) -> None:
         self.resource = resource
         self.devices = DeviceList()
+        self.attempts = 0
         self._folder = folder
         self._allocator = allocator
         self._look_every_s = look_every_s
@@ -59,6 +66,7 @@ class Endpoint:
         self._socket: Path | None = None
         self._registered_at: Identity | None = None
         self._unwatched_since: float | None = None
+        self._leaving: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -83,12 +91,19 @@ class Endpoint:
 
     async def stop(self) -> None:
         """Serve no more, and leave no socket."""
-        server, path = self._server, self._socket
+        self._leave(0.0)
+        if self._leaving:
+            await asyncio.wait(self._leaving)
+
+    def _leave(self, grace_s: float) -> None:
+        """Give up the socket; calls that are running may end within ``grace_s`` seconds."""
+        for task in self._leaving:
+            task.cancel()
+        if self._server is not None and self._socket is not None:
+            task = asyncio.create_task(_end(self._server, self._socket, grace_s))
+            self._leaving.add(task)
+            task.add_done_callback(self._leaving.discard)
         self._server = self._socket = self._registered_at = None
-        if server is not None:
-            await server.stop(grace=None)
-        if path is not None:
-            path.unlink(missing_ok=True)
 
     def _is_wanting(self) -> bool:
         """Whether the kubelet is there and has to be told of us."""
@@ -112,15 +127,15 @@ class Endpoint:
             KubeletAwayError: the kubelet did not take it.
             OSError: nothing can be served there.
         """
+        self.attempts += 1
         kubelet = self._folder.identity()
         server, path = await self._serve()
         try:
             await self._folder.register(self.resource, path)
         except BaseException:
-            await server.stop(grace=None)
-            path.unlink(missing_ok=True)
+            await _end(server, path, 0.0)
             raise
-        await self.stop()
+        self._leave(LEAVE_S)
         self._server, self._socket, self._registered_at = server, path, kubelet
         self._unwatched_since = None
         log.info("device_plugin.registered", resource=self.resource, socket=str(path))
@@ -139,3 +154,14 @@ class Endpoint:
             ) from error
         await server.start()
         return server, path
+
+
+async def _end(server: grpc.aio.Server, path: Path, grace_s: float) -> None:
+    """Serve no more, at once where this is cancelled."""
+    try:
+        await server.stop(grace_s)
+    except asyncio.CancelledError:
+        await server.stop(None)
+        raise
+    finally:
+        remove(path)

@@ -76,7 +76,7 @@ def _card(index: int, cards: Sequence[Card], found: Match) -> Card:
         )
     if not card.fit:
         raise failed_precondition(
-            f"{ref} is to have GPU {index}, which is unfit: {card.reason}; it was scheduled before "
+            f"{ref} is to have GPU {index}, which is unfit: {card.unfit}; it was scheduled before "
             "that was known: delete the pod, so that it is scheduled anew"
         )
     return card

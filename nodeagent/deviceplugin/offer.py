@@ -34,9 +34,13 @@ class Card:
     uuid: GpuUuid
     memory_mib: int | None
     """None: no driver has told yet."""
-    fit: bool
-    reason: str
-    """Why it is unfit."""
+    unfit: str = ""
+    """Why it must not be given; empty: it may be."""
+
+    @property
+    def fit(self) -> bool:
+        """Whether it may be given."""
+        return not self.unfit
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,12 @@ class TooManyError(ValueError):
 def cards_of(verdicts: Sequence[Verdict], memory_mib: Mapping[GpuUuid, int]) -> tuple[Card, ...]:
     """The node's GPUs, by index."""
     return tuple(
-        Card(each.index, each.uuid, memory_mib.get(each.uuid), each.fit, each.reason)
+        Card(
+            each.index,
+            each.uuid,
+            memory_mib.get(each.uuid),
+            "" if each.fit else each.reason or each.standing.value,
+        )
         for each in verdicts
     )
 

@@ -138,6 +138,11 @@ def identity_of(path: Path) -> Identity | None:
     return status.st_dev, status.st_ino, status.st_mtime_ns
 
 
+def remove(path: Path) -> None:
+    """Remove a socket; the kubelet or the server itself may have done so."""
+    path.unlink(missing_ok=True)
+
+
 def _somebody_listens(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) as probe:
         return probe.connect_ex(str(path)) == 0

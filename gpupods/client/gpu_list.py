@@ -77,8 +77,8 @@ class GpuList:
 
     Attributes:
         nodes: How many nodes it is about.
-        gpus_known: How many GPUs these have, as far as their agents or Node objects tell; those that
-            were left out count, too.
+        gpus_known: How many GPUs these have, as far as their agents or Node objects tell; those
+            that were left out count, too.
     """
 
     gpus: tuple[ListedGpu, ...]

@@ -66,14 +66,10 @@ def beyond(node: NodeSeen, index: int) -> str:
         if count and not (mig and resource == "nvidia.com/gpu"):
             if index < count:
                 return ""
-            last = f"0 to {count - 1}" if count > 1 else "0 alone"
-            return f"node {node.name!r} has {count} GPUs by its capacity of {resource}: {last}"
+            they = f"{count} GPUs" if count > 1 else "1 GPU"
+            which = f"0 to {count - 1}" if count > 1 else "0 alone"
+            return f"node {node.name!r} has {they} by its capacity of {resource}: {which}"
     return ""
-
-
-def is_counted(node: NodeSeen) -> bool:
-    """Whether the Node says how many GPUs it has."""
-    return bool(beyond(node, 1_000_000))
 
 
 def nothing_to_restore(node: NodeSeen, index: int, now: datetime) -> bool:

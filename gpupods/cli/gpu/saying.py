@@ -173,7 +173,10 @@ def _told(node: NodeSeen, wanted: Saying, word: Override) -> ExitCode:
         _print(f"{wanted.gpu} was restored, and is unfit again: {gpu.reason}. To do: {gpu.action}")
         return ExitCode.INCOMPLETE
     if wanted.restores:
-        _print(f"{wanted.gpu} is fit: schedulers may give it to pods.")
+        _print(
+            f"{wanted.gpu} is fit: schedulers may give it to pods. If something is still wrong "
+            "with it, it is unfit again as soon as that is seen."
+        )
         return ExitCode.OK
     until = "" if word.until is None else f", until {moment(word.until)}"
     _print(

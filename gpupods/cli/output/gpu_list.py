@@ -136,6 +136,7 @@ SELDOM = ("UNTIL", "TO DO", "ALSO", "NOTICED BY")
 def remarks(answer: GpuList, *, only_unfit: bool) -> Iterator[str]:
     """How many there are, and where schedulers have been told something else."""
     nodes = f"{answer.nodes} node{'' if answer.nodes == 1 else 's'}"
+    gpus = f"{answer.gpus_known} GPU{'' if answer.gpus_known == 1 else 's'}"
     if not answer.nodes:
         yield (
             "No node is known to have GPUs: label those that have, "
@@ -146,9 +147,9 @@ def remarks(answer: GpuList, *, only_unfit: bool) -> Iterator[str]:
     so_far = "" if answer.complete else ", as far as could be found out"
     if only_unfit or unfit:
         are = "is" if unfit == 1 else "are"
-        yield f"{unfit} of {answer.gpus_known} GPUs on {nodes} {are} unfit{so_far}."
+        yield f"{unfit} of {gpus} on {nodes} {are} unfit{so_far}."
     else:
-        yield f"{answer.gpus_known} GPUs on {nodes}, none of them unfit{so_far}."
+        yield f"{gpus} on {nodes}, none of them unfit{so_far}."
     yield from _differences(answer.gpus)
 
 

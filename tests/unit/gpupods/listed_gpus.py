@@ -60,7 +60,7 @@ def gpu(
         health=health,
         health_detail=detail,
     )
-    told = {
+    told: dict[str, Any] = {
         "node_name": node,
         "info": info,
         "pods_known": True,
@@ -85,8 +85,8 @@ def cluster() -> health_pb2.ListGpusResponse:
         pods_known=False,
         source=health_pb2.GPU_SOURCE_NODE_OBJECT,
     )
-    for unknown in ("gpuName", "memory_known"):
-        away.info.ClearField(unknown)  # type: ignore[arg-type]
+    away.info.ClearField("gpuName")
+    away.info.ClearField("memory_known")
     return health_pb2.ListGpusResponse(
         gpus=[
             gpu("node-1", 0, pods=[pod("team-a", "train-0"), pod("shop", "web-1")]),

@@ -107,7 +107,7 @@ def test_a_node_that_is_not_there(
         (
             health_pb2.ListGpusResponse(nodes=1, gpus_known=1, gpus=[gpu("n", 0)]),
             False,
-            "1 GPUs on 1 node, none of them unfit.",
+            "1 GPU on 1 node, none of them unfit.",
         ),
     ],
 )

@@ -95,6 +95,12 @@ class GpuIndex:
         hold = self._holds.get((uid, node))
         return hold if hold is not None and hold.until > self._clock() else None
 
+    def nodes_held_for(self, uid: PodUid) -> frozenset[str]:
+        """The nodes on which cards are kept for the pod."""
+        now = self._clock()
+        holds = self._holds.values()
+        return frozenset(hold.node for hold in holds if hold.uid == uid and hold.until > now)
+
     def hold(
         self, pod: PodRecord, node: NodeName, request: GpuRequest, indexes: tuple[int, ...]
     ) -> Hold:

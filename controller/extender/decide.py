@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from gpupods.accounting.cards import NodeGpus
@@ -14,57 +15,63 @@ MOST_EXPLAINED = 5
 """With more nodes than that, reasons are those that many nodes share: the scheduler puts every
 different one into a single message, which it cuts off at 1024 characters."""
 
-UNKNOWN_NODE = Refusal("a node that the controller does not know yet", for_good=True)
+UNKNOWN_NODE = "a node that the controller does not know yet"
 
 Explain = Callable[[str, NodeGpus], str]
 """The long reason of one node."""
 
 
-@dataclass(slots=True)
-class Verdicts:
-    """Names of nodes that take the pod, and why others do not.
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why nodes do not take a pod, by their names.
 
     Attributes:
-        failed: Would take it, if pods went.
-        failed_for_good: Would not, whichever went.
+        for_now: They would, if pods went.
+        for_good: They would not, whichever went.
     """
 
-    fitting: list[str] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
-    failed_for_good: dict[str, str] = field(default_factory=dict)
+    for_now: dict[str, str] = field(default_factory=dict)
+    for_good: dict[str, str] = field(default_factory=dict)
 
 
-def judge(
+def fitting(
     states: Mapping[str, NodeGpus],
     names: Sequence[str],
     request: GpuRequest,
-    kept: Callable[[str], bool],
-    explain: Explain,
-) -> Verdicts:
-    """Judge nodes.
+    kept: AbstractSet[str],
+) -> list[str]:
+    """Those of ``names`` that take the pod.
 
     Args:
         states: Of all nodes that are known.
         names: Those to be judged.
         request: What the pod asks for, of one kind at least.
-        kept: Whether cards of a node are kept for this very pod.
-        explain: Asked where there are few to be explained.
+        kept: Nodes on which cards are kept for this very pod.
     """
-    verdicts = Verdicts()
-    refused = []
+    return [
+        name
+        for name in names
+        if (state := states.get(name)) is not None and (state.takes(request) or name in kept)
+    ]
+
+
+def refused(
+    states: Mapping[str, NodeGpus], names: Sequence[str], request: GpuRequest, explain: Explain
+) -> Refused:
+    """Why none of ``names`` takes the pod; ``explain`` is asked where they are few."""
+    result = Refused()
+    known: dict[tuple[int, int, int], Refusal] = {}
+    in_detail = len(names) <= MOST_EXPLAINED
     for name in names:
         state = states.get(name)
-        if state is not None and (state.takes(request) or kept(name)):
-            verdicts.fitting.append(name)
-        else:
-            refused.append(name)
-    in_detail = len(refused) <= MOST_EXPLAINED
-    for name in refused:
-        state = states.get(name)
-        refusal = why_not(state, request) if state is not None else UNKNOWN_NODE
-        reason = explain(name, state) if in_detail and state is not None else refusal.reason
-        (verdicts.failed_for_good if refusal.for_good else verdicts.failed)[name] = reason
-    return verdicts
+        if state is None:
+            result.for_good[name] = UNKNOWN_NODE
+            continue
+        alike = (state.capacity.card_memory, state.fit, len(state.cards))
+        refusal = known.get(alike) or known.setdefault(alike, why_not(state, request))
+        reasons = result.for_good if refusal.for_good else result.for_now
+        reasons[name] = explain(name, state) if in_detail else refusal.reason
+    return result
 
 
 def score(state: NodeGpus | None, request: GpuRequest) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from http import HTTPStatus
 
 import aiohttp
@@ -19,7 +18,7 @@ from controller.cache.cluster import ClusterCache
 from controller.cache.reading import pod_gpus
 from controller.cache.records import PodGpus
 from controller.extender.binding import Binder, NotBoundError
-from controller.extender.decide import Verdicts, judge, score
+from controller.extender.decide import Refused, fitting, refused, score
 from controller.extender.leadership import BIND_HERE, LeaderPod, Leadership
 from controller.extender.wire import (
     ExtenderArgs,
@@ -100,27 +99,29 @@ class Extender:
         if gpus is None:
             return ExtenderFilterResult(asked.nodes, asked.node_names)
         if asked.node_names is not None:
-            verdicts = await self._judge_with_patience(pod, gpus.request, asked.node_names)
-            return _result(verdicts, node_names=verdicts.fitting)
+            fit, others = await self._judged(pod, gpus.request, asked.node_names)
+            return _result(others, node_names=fit)
         whole = {name_of(node): node for node in (asked.nodes and asked.nodes.items) or ()}
-        verdicts = await self._judge_with_patience(pod, gpus.request, list(whole))
-        return _result(verdicts, nodes=NodeList([whole[name] for name in verdicts.fitting]))
+        fit, others = await self._judged(pod, gpus.request, list(whole))
+        return _result(others, nodes=NodeList([whole[name] for name in fit]))
 
-    async def _judge_with_patience(
+    async def _judged(
         self, pod: Pod, request: GpuRequest, names: list[str]
-    ) -> Verdicts:
-        """Before every node is refused, give the cache time to hear what the scheduler has heard.
+    ) -> tuple[list[str], Refused]:
+        """Which of the nodes take the pod, and why the others do not.
 
+        Before every node is refused, the cache is given time to hear what the scheduler has heard.
         A pod that was refused everywhere is tried again at the next change of the cluster, at once.
         If our cache were a millisecond behind with that very change, the pod would be refused
         again, and wait for the one after it, for minutes perhaps.
         """
         ends = time.monotonic() + LAG_S
-        verdicts = self._judge(pod, request, names)
-        while not verdicts.fitting and (left_s := ends - time.monotonic()) > 0:
+        fit = self._fitting(pod, request, names)
+        while not fit and (left_s := ends - time.monotonic()) > 0:
             await self._cache.gpus.news(left_s)
-            verdicts = self._judge(pod, request, names)
-        return verdicts
+            fit = self._fitting(pod, request, names)
+        taking = set(fit)
+        return fit, self._refused(request, [name for name in names if name not in taking])
 
     async def prioritize(self, body: bytes) -> Answer:
         """How well each of the nodes takes the pod. There is no place for an error in words."""
@@ -174,12 +175,14 @@ class Extender:
             return _ok(PredicateResponse(str(error), VOLCANO_ERROR))
         if gpus is None:
             return _ok(PredicateResponse())
-        verdicts = self._judge(pod, gpus.request, [asked.node.name])
-        for reason in verdicts.failed.values():
+        names = [asked.node.name]
+        if self._fitting(pod, gpus.request, names):
+            return _ok(PredicateResponse())
+        why = self._refused(gpus.request, names)
+        for reason in why.for_now.values():
             return _ok(PredicateResponse(reason, VOLCANO_UNSCHEDULABLE))
-        for reason in verdicts.failed_for_good.values():
-            return _ok(PredicateResponse(reason, VOLCANO_UNRESOLVABLE))
-        return _ok(PredicateResponse())
+        (reason,) = why.for_good.values()
+        return _ok(PredicateResponse(reason, VOLCANO_UNRESOLVABLE))
 
     async def volcano_prioritize(self, body: bytes) -> Answer:
         """How well each of the nodes takes one task."""
@@ -216,17 +219,12 @@ class Extender:
                 raise WireError(f"pod {name}: {gpus.problem}")
         return pod, gpus
 
-    def _judge(self, pod: Pod, request: GpuRequest, names: list[str]) -> Verdicts:
-        return judge(
-            self._cache.gpus.states(),
-            names,
-            request,
-            partial(self._is_kept, PodUid(pod.metadata.uid)),
-            self._explaining(request),
-        )
+    def _fitting(self, pod: Pod, request: GpuRequest, names: list[str]) -> list[str]:
+        gpus = self._cache.gpus
+        return fitting(gpus.states(), names, request, gpus.nodes_held_for(PodUid(pod.metadata.uid)))
 
-    def _is_kept(self, uid: PodUid, node: str) -> bool:
-        return self._cache.gpus.held(uid, NodeName(node)) is not None
+    def _refused(self, request: GpuRequest, names: list[str]) -> Refused:
+        return refused(self._cache.gpus.states(), names, request, self._explaining(request))
 
     def _explaining(self, request: GpuRequest) -> Callable[[str, NodeGpus], str]:
         def of_node(name: str, state: NodeGpus) -> str:
@@ -237,9 +235,9 @@ class Extender:
 
 
 def _result(
-    verdicts: Verdicts, nodes: NodeList | None = None, node_names: list[str] | None = None
+    others: Refused, nodes: NodeList | None = None, node_names: list[str] | None = None
 ) -> ExtenderFilterResult:
-    return ExtenderFilterResult(nodes, node_names, verdicts.failed, verdicts.failed_for_good)
+    return ExtenderFilterResult(nodes, node_names, others.for_now, others.for_good)
 
 
 def _ok(answer: object) -> Answer:

@@ -92,14 +92,11 @@ class NodeGpus:
         if not self.takes(request):
             return ()
         if request.memory:
-            roomy = (i for i, card in enumerate(self.cards) if _has_room(card, request.memory))
-            return (next(roomy),)
+            for index, card in enumerate(self.cards):
+                if card.fit and card.idle >= request.memory:
+                    return (index,)
         free = [i for i, card in enumerate(self.cards) if card.fit and not card.pods]
         return tuple(free[: request.number])
-
-
-def _has_room(card: Card, memory: int) -> bool:
-    return card.fit and card.idle >= memory
 
 
 def capacity_of(memory: str | float | None, number: str | float | None) -> Capacity:

@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from controller.extender.decide import HIGHEST_SCORE, MOST_EXPLAINED, judge, score
+from controller.extender.decide import (
+    HIGHEST_SCORE,
+    MOST_EXPLAINED,
+    UNKNOWN_NODE,
+    Refused,
+    fitting,
+    refused,
+    score,
+)
 from gpupods.accounting.cards import Capacity, Claim, NodeGpus, account
 from gpupods.accounting.request import GpuRequest
 
@@ -14,44 +22,40 @@ def state(cards: int = 2, unhealthy: str | None = None, *used: tuple[int, str]) 
     return account(Capacity(cards, CARD), unhealthy, claims)
 
 
-def verdicts_of(
-    nodes: dict[str, NodeGpus], memory: int, *names: str, kept: str = ""
-) -> tuple[list[str], dict[str, str], dict[str, str]]:
-    found = judge(
-        nodes,
-        names or list(nodes),
-        GpuRequest(memory, 0),
-        lambda name: name == kept,
-        lambda name, _: f"{name} in detail",
-    )
-    return found.fitting, found.failed, found.failed_for_good
+def refused_of(nodes: dict[str, NodeGpus], memory: int) -> Refused:
+    request = GpuRequest(memory, 0)
+    return refused(nodes, list(nodes), request, lambda name, _: f"{name} in detail")
 
 
-def test_three_kinds_of_verdict() -> None:
-    nodes = {"free": state(), "full": state(1, None, (CARD, "0")), "unfit": state(1, "0")}
-    assert verdicts_of(nodes, CARD) == (
-        ["free"],
-        {"full": "full in detail"},
-        {"unfit": "unfit in detail"},
-    )
+def test_which_take_it() -> None:
+    nodes = {"full": state(1, None, (CARD, "0")), "free": state(), "unfit": state(1, "0")}
+    names = ["unfit", "free", "nobody", "full"]
+    asked = GpuRequest(CARD, 0)
+    assert fitting(nodes, names, asked, set()) == ["free"]
+    assert fitting(nodes, names, asked, {"full"}) == ["free", "full"]
+    assert fitting(nodes, names, asked, {"nobody"}) == ["free"]
 
 
-def test_a_node_that_keeps_cards_for_the_pod_takes_it() -> None:
-    nodes = {"full": state(1, None, (CARD, "0"))}
-    assert verdicts_of(nodes, CARD, kept="full") == (["full"], {}, {})
+def test_why_others_do_not() -> None:
+    found = refused_of({"full": state(1, None, (CARD, "0")), "unfit": state(1, "0")}, CARD)
+    assert found == Refused({"full": "full in detail"}, {"unfit": "unfit in detail"})
+
+
+def test_a_node_that_nobody_knows() -> None:
+    found = refused({}, ["n"], GpuRequest(1, 0), lambda name, _: name)
+    assert found == Refused({}, {"n": UNKNOWN_NODE})
 
 
 def test_few_are_explained_and_many_share_their_reasons() -> None:
-    full = {f"n{number}": state(1, None, (CARD, "0")) for number in range(MOST_EXPLAINED + 1)}
-    _, failed, _ = verdicts_of(full, 1)
-    assert set(failed.values()) == {"no fit GPU has 1 of volcano.sh/gpu-memory idle"}
-    _, failed, _ = verdicts_of(full, 1, *list(full)[1:])
-    assert failed["n1"] == "n1 in detail"
-
-
-def test_the_order_of_nodes_is_kept() -> None:
-    nodes = {name: state() for name in ("c", "a", "b")}
-    assert verdicts_of(nodes, 1, "b", "c", "a") == (["b", "c", "a"], {}, {})
+    full = {f"n{number}": state(1, None, (CARD, "0")) for number in range(MOST_EXPLAINED)}
+    assert refused_of(full, 1).for_now["n1"] == "n1 in detail"
+    many = full | {"unfit": state(3, "0,1,2"), "small": account(Capacity(1, 1), None, ())}
+    found = refused_of(many, 2)
+    assert set(found.for_now.values()) == {"no fit GPU has 2 of volcano.sh/gpu-memory idle"}
+    assert found.for_good == {
+        "unfit": "every GPU is unfit",
+        "small": "no GPU has 2 of volcano.sh/gpu-memory",
+    }
 
 
 @pytest.mark.parametrize(

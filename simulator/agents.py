@@ -74,6 +74,7 @@ class Agents:
         """Where they report to; None while there is nowhere."""
         self._health_interval_s = health_interval_s or _interval_s(cluster)
         self._mode = mode
+        self._health_policy = health_policy
         self._clock = clock
         self.by_node: dict[NodeName, AgentOfNode] = {
             node.name: AgentOfNode(
@@ -90,6 +91,13 @@ class Agents:
         now = node_clock(node, self._clock)
         source = SimulatedHealth(node, interval_s=self._health_interval_s)
         return HealthMonitor([source], PolicyFiles(policy), now=now)
+
+    @property
+    def dwell_s(self) -> float:
+        """How long a GPU must stay clean before it is fit again, by the agents' policy."""
+        files = PolicyFiles(self._health_policy)
+        files.refresh()
+        return files.policy.recovery.dwell_s
 
     async def start(self, port: int) -> None:
         """Start them all at ``port``, or at another one if that is in use somewhere.

@@ -122,6 +122,7 @@ class SimulatedCluster:
             http_listen=options.http_listen,
             kubeconfig=str(self.kubeconfig),
             agent_port=self.agents.port or 1,
+            scheduler_extender=True,
             stop_grace=STOP_GRACE_S,
         )
         self.controller = Controller(settings, KubeAccess.load(settings.kubeconfig))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +16,14 @@ from gpupods.cli.output.stdout import ReaderGone
 from gpupods.logs import LogFormat, LogLevel, configure_logs
 from gpupods.serving import run, until_signal
 from gpupods.standard_streams import discard_stdout
+from nodeagent.health.policy_files import PolicyFiles
 from simulator.agents import free_or_any
 from simulator.cluster import SimulatedCluster, SimulationOptions
+from simulator.control.meeting import About
+from simulator.control.server import ControlServer
 from simulator.demonstration import demonstrate
 from simulator.guide import Guide
+from simulator.health_demonstration import demonstrate_health
 from simulator.kubeconfig import KubeconfigFile
 from simulator.scenario import Size
 
@@ -25,6 +31,13 @@ LOOPBACK = "127.0.0.1"
 GRPC_LISTEN = HostPort(LOOPBACK, 50050)
 HTTP_LISTEN = HostPort(LOOPBACK, 8080)
 AGENT_PORT = 50051
+
+DEMO_DWELL_S = 2.0
+DEMO_INTERVAL_S = 0.25
+HURRIED = (
+    f"A GPU must stay clean for {DEMO_DWELL_S:g} s here before it is fit again, by an operator's "
+    "policy made for this demonstration; without one it is a minute.\n"
+)
 
 RIGHT, WRONG, INTERRUPTED = 0, 1, 130
 
@@ -37,6 +50,8 @@ class Wishes:
     grpc_listen: HostPort | None = None
     http_listen: HostPort | None = None
     kubeconfig: Path | None = None
+    health_policy: Path | None = None
+    health: bool = False
     demo: bool = False
     once: bool = False
 
@@ -50,7 +65,9 @@ def simulate(wishes: Wishes) -> int:
         OSError: something cannot be listened on, or written.
         ReaderGone: nobody reads what is printed; the cluster has been ended by then.
     """
-    configure_logs(LogFormat.AUTO, LogLevel.WARNING)
+    # What the agents notice in a demonstration is shown there.
+    configure_logs(LogFormat.AUTO, LogLevel.ERROR if wishes.health else LogLevel.WARNING)
+    check_policy(wishes.health_policy)
     KubeconfigFile(wishes.kubeconfig).check()
     console = _Screen()
     codes: list[int] = []
@@ -60,6 +77,18 @@ def simulate(wishes: Wishes) -> int:
 
     run(whole)
     return codes[0] if codes else INTERRUPTED
+
+
+def check_policy(path: Path | None) -> None:
+    """See whether the agents will take an operator's policy.
+
+    Raises:
+        OSError: they will not.
+    """
+    files = PolicyFiles(path)
+    files.refresh()
+    if files.problem:
+        raise OSError(files.problem)
 
 
 class _Screen(Console):
@@ -74,12 +103,16 @@ class _Simulation:
         self._wishes = wishes
         self._console = console
         self._code = INTERRUPTED
+        self._policy = wishes.health_policy
 
     async def run(self) -> int:
         """Run until it is done or a signal comes. What is half started is started whole first."""
         signalled = asyncio.create_task(until_signal())
         async with contextlib.AsyncExitStack() as running:
+            if self._wishes.health and self._wishes.health_policy is None:
+                self._hurry(running)
             cluster = await self._start(running)
+            await self._take_injections(running, cluster)
             busy = asyncio.create_task(self._use(cluster))
             await asyncio.wait((signalled, busy), return_when=asyncio.FIRST_COMPLETED)
             busy.cancel()
@@ -96,11 +129,35 @@ class _Simulation:
             anywhere = self._options(HostPort(LOOPBACK, 0), HostPort(LOOPBACK, 0), 0)
             return await running.enter_async_context(SimulatedCluster(anywhere))
 
+    def _hurry(self, running: contextlib.AsyncExitStack) -> None:
+        """Nobody wants to watch for the minute that a GPU must stay clean."""
+        folder = running.enter_context(tempfile.TemporaryDirectory(prefix="gpupods-simulate-"))
+        self._policy = Path(folder) / "policy.toml"
+        self._policy.write_text(f"[recovery]\ndwell_s = {DEMO_DWELL_S}\n")
+
+    async def _take_injections(
+        self, running: contextlib.AsyncExitStack, cluster: SimulatedCluster
+    ) -> None:
+        """Let other terminals make GPUs fail; a cluster without that is one all the same."""
+        guide = Guide(self._console, cluster)
+        nodes = len(cluster.truth.nodes)
+        about = About(os.getpid(), str(cluster.kubeconfig), nodes, guide.gpu_list())
+        server = ControlServer(cluster.truth, about)
+        running.push_async_callback(server.stop)
+        try:
+            await server.start()
+        except OSError as error:
+            self._console.print(f"gpupods simulate inject cannot reach this one: {error}")
+
     async def _use(self, cluster: SimulatedCluster) -> None:
         self._tell_moved_ports(cluster)
         guide = Guide(self._console, cluster)
         right = True
-        if self._wishes.demo or self._wishes.once:
+        if self._wishes.health:
+            if self._wishes.health_policy is None:
+                self._console.print(HURRIED, highlight=False, soft_wrap=True)
+            right = await demonstrate_health(self._console, cluster, guide)
+        elif self._wishes.demo or self._wishes.once:
             right = await demonstrate(self._console, cluster, guide)
         self._code = RIGHT if right else WRONG
         if not self._wishes.once:
@@ -121,6 +178,8 @@ class _Simulation:
             http_listen=wishes.http_listen or free_or_any(http_listen),
             agent_port=agent_port,
             kubeconfig=wishes.kubeconfig,
+            health_policy=self._policy,
+            health_interval_s=DEMO_INTERVAL_S if wishes.health else None,
         )
 
     def _tell_moved_ports(self, cluster: SimulatedCluster) -> None:

@@ -71,6 +71,14 @@ class Guide:
             f"{program('kubectl')} --kubeconfig {shlex.quote(str(self._cluster.kubeconfig))} {rest}"
         )
 
+    def inject(self, node: str, gpu: int, what: str) -> str:
+        """A fault, or a remedy, from another terminal."""
+        return f"{program('gpupods')} simulate inject --node {node} --gpu {gpu} {what}"
+
+    def gpu_list(self) -> str:
+        """The GPUs that are unfit."""
+        return f"{program('gpupods')} gpu list --unfit --server {self._cluster.grpc}"
+
     def command(self, line: str) -> None:
         """One command line, as it is to be typed."""
         self._console.print(f"  {line}", style="cyan", **AS_IT_IS)
@@ -115,6 +123,10 @@ class Guide:
         self._console.print("\n[bold]The cluster, by real kubectl; delete a pod and ask again:[/]")
         self.command(self.kubectl("get pods -A -o wide"))
         self.command(self.kubectl(f"delete pod -n {pod.namespace} {pod.name}"))
+        if node is not None and node.gpus:
+            self._console.print("\n[bold]A GPU fails; which, why, and whom it hurts:[/]")
+            self.command(self.inject(node.name, node.gpus[0].index, "--xid 79"))
+            self.command(self.gpu_list())
 
     def _worth_a_look(self) -> None:
         highlights = self._cluster.scenario.highlights

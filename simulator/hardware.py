@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gpupods.accounting.names import GPU_MEMORY, GPU_NUMBER
 from nodeagent.gpus.sample import MigMode
 from simulator.changes import add_gpu, add_node, split_gpu
 from simulator.kinds import CgroupShape
@@ -91,6 +92,8 @@ def _gpu_node(cluster: Cluster, pool: Pool, name: str, address: str, gpus: int) 
             "nvidia.com/gpu.memory": str(pool.memory_mib),
         },
     )
+    if not pool.mig:  # whose parts are no cards of equal memory
+        node.capacity = {GPU_NUMBER: str(gpus), GPU_MEMORY: str(gpus * pool.memory_mib)}
     for index in range(gpus):
         gpu = add_gpu(
             cluster,

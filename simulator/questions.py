@@ -88,10 +88,18 @@ async def run_command(cluster: SimulatedCluster, pod: PodRef, *options: str) -> 
     Raises:
         NoUsableAnswerError: it ended with an error.
     """
-    command = (sys.executable, "-m", "gpupods.cli", "get", str(pod))
-    server = ("--server", str(cluster.grpc))
+    return await run_program("get", str(pod), "--server", str(cluster.grpc), *options)
+
+
+async def run_program(*arguments: str) -> str:
+    """What ``gpupods`` prints, in a process of its own.
+
+    Raises:
+        NoUsableAnswerError: it ended with an error.
+    """
+    command = (sys.executable, "-m", "gpupods.cli", *arguments)
     process = await asyncio.create_subprocess_exec(
-        *command, *server, *options, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     try:
         out, err = await process.communicate()
@@ -100,7 +108,8 @@ async def run_command(cluster: SimulatedCluster, pod: PodRef, *options: str) -> 
         await process.wait()
         raise
     if process.returncode != 0:
-        raise NoUsableAnswerError(f"gpupods get ended with {process.returncode}: {err.decode()}")
+        how = f"gpupods {arguments[0]} ended with {process.returncode}"
+        raise NoUsableAnswerError(f"{how}: {err.decode()}")
     return out.decode()
 
 

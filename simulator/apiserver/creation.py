@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from gpupods.accounting.names import GPU_INDEX, GPU_MEMORY, GPU_NUMBER, PREDICATE_TIME
 from gpupods.identity import NodeName
 from gpupods.node_annotations import UNHEALTHY_IDS, parse_ids
 from simulator.apiserver.pod_object import Json
@@ -22,13 +23,8 @@ from simulator.kinds import ContainerKind
 from simulator.model import Cluster, SimContainer, SimNode, SimPod
 from simulator.plans import ContainerPlan, PodPlan, ProcessPlan, UsePlan
 
-WHOLE = ("nvidia.com/gpu", "volcano.sh/gpu-number")
-"""Resources of which one is a GPU."""
-SHARED = "volcano.sh/gpu-memory"
-"""A part of one GPU."""
-INDEXES = "volcano.sh/gpu-index"
-"""A pod's annotation: which GPUs a scheduler chose for it."""
-CHOSEN_AT = "volcano.sh/predicate-time"
+WHOLE = ("nvidia.com/gpu", GPU_NUMBER)
+"""Resources of which one is a GPU; of `GPU_MEMORY` any amount is a part of one."""
 SCHEDULER = "default-scheduler"
 MEMORY_MIB = 2048
 """What a process of a pod that somebody creates holds on each of its GPUs."""
@@ -52,7 +48,7 @@ class Wanted:
             ValueError: a limit is no number.
         """
         whole = sum(int(self.limits.get(name, 0)) for name in WHOLE)
-        return whole + bool(int(self.limits.get(SHARED, 0)))
+        return whole + bool(int(self.limits.get(GPU_MEMORY, 0)))
 
 
 def create(cluster: Cluster, target: Target, body: Any) -> SimPod:
@@ -136,7 +132,7 @@ def container_plans(
     given: list[int] = []
     for container in wanted:
         taken, free = free[: container.gpus], free[container.gpus :]
-        if container.limits.keys() & {SHARED, WHOLE[1]}:
+        if container.limits.keys() & {GPU_MEMORY, GPU_NUMBER}:
             given += taken
         uses = tuple(UsePlan(gpu, MEMORY_MIB) for gpu in taken)
         plans.append(
@@ -150,13 +146,13 @@ def container_plans(
                 command=container.command,
             )
         )
-    if given and INDEXES not in annotations:
-        annotations[INDEXES] = ",".join(map(str, sorted(given)))
-        annotations[CHOSEN_AT] = str(time.time_ns())
+    if given and GPU_INDEX not in annotations:
+        annotations[GPU_INDEX] = ",".join(map(str, sorted(given)))
+        annotations[PREDICATE_TIME] = str(time.time_ns())
     return tuple(plans)
 
 
 def _chosen(node: SimNode, annotations: dict[str, str]) -> list[int]:
     """What a scheduler wrote; what it should not have written is left out."""
-    indexes, _ = parse_ids(annotations.get(INDEXES))
+    indexes, _ = parse_ids(annotations.get(GPU_INDEX))
     return sorted(index for index in indexes if index < len(node.gpus))

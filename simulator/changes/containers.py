@@ -10,6 +10,9 @@ from simulator.kinds import ContainerKind, ContainerState
 from simulator.model import Cluster, GpuUse, SimContainer, SimNode, SimPod, Verb, WallSeconds
 from simulator.plans import ContainerPlan, ProcessPlan
 
+CLOCK_TICK_S = 0.01
+"""As exactly as the kernel tells when a process began."""
+
 
 def make_container(cluster: Cluster, pod: SimPod, plan: ContainerPlan) -> SimContainer:
     """Make a container of ``pod`` as planned; Pending while the pod has no node. Tells nobody."""
@@ -19,7 +22,10 @@ def make_container(cluster: Cluster, pod: SimPod, plan: ContainerPlan) -> SimCon
         image=plan.image,
         kind=plan.kind,
         pod=pod,
-        started=WallSeconds(pod.created + cluster.random.uniform(1.0, 4.0)),
+        # A moment after the pod was made; nothing has been started in the future.
+        started=WallSeconds(
+            min(pod.created + cluster.random.uniform(1.0, 4.0), cluster.now() - CLOCK_TICK_S)
+        ),
         state=plan.state,
         gpus_requested=plan.gpus,
         limits=dict(plan.limits),

@@ -1,0 +1,1 @@
+"""How another terminal reaches a running simulation: a socket of its user's, on this machine."""

@@ -66,11 +66,11 @@ async def serve(settings: NodeAgentSettings, access: KubeAccess | None = None) -
     signalled = asyncio.create_task(until_signal())
     await asyncio.sleep(0)  # a signal is heard from here on: who sees that it serves may end it
     try:
+        if metrics is not None:
+            await metrics.start()
         await agent.start()
         if plugin is not None:
             await plugin.start()
-        if metrics is not None:
-            await metrics.start()
         await signalled
     finally:
         if metrics is not None:
@@ -182,7 +182,9 @@ def device_plugin_of(
         sample=gpus.sample,
         pods=PodApi(api, settings.node_name),
         folder=KubeletFolder(Path(settings.kubelet_plugins_dir)),
-        resources=PodResources(Path(settings.kubelet_pod_resources)),
+        resources=PodResources(
+            Path(settings.kubelet_pod_resources) if settings.kubelet_pod_resources else None
+        ),
         terms=Terms(
             settings.device_plugin,
             settings.device_plugin_health,

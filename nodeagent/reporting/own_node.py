@@ -132,6 +132,12 @@ def patch(node: OwnNode, report: Report, now: float) -> Json | None:
     return body or None
 
 
+def parts_of(body: Json) -> list[str]:
+    """What a patch changes, by name, for people."""
+    names = list(body.get("metadata", {}).get("annotations", {}))
+    return names + ([f"condition {CONDITION}"] if "status" in body else [])
+
+
 def _condition(known: Condition | None, report: Report, now: float) -> Json | None:
     if known is None and not report.unfit:
         return None

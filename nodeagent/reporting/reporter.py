@@ -26,7 +26,9 @@ from nodeagent.health.verdict import Verdict
 from nodeagent.reporting.own_node import (
     NEEDED,
     STRATEGIC_MERGE,
+    Json,
     OwnNode,
+    parts_of,
     patch,
     read_node,
     resource_of,
@@ -190,7 +192,7 @@ class Reporter:
             self._carried = report
             return 0.0
         if report == self._carried:
-            if not self._may_put_right(node):
+            if not self._may_put_right(node, body):
                 return 0.0
         elif self._carried is None:
             self._tell_what_is_replaced(node)
@@ -203,7 +205,7 @@ class Reporter:
         self._node.put(written)
         return 0.0
 
-    def _may_put_right(self, node: OwnNode) -> bool:
+    def _may_put_right(self, node: OwnNode, body: Json) -> bool:
         """Whether it is time to undo what somebody else did to the Node; if not, it will be.
 
         Who does it again and again is answered ever more seldom: two that take turns for ever
@@ -218,8 +220,9 @@ class Reporter:
             self._contest.reset()
         self._put_right_at = now + self._contest.next_delay_s()
         self._status.put_right += 1
-        _, wrong = parse_ids(node.ids)
-        log.warning("report.put_right", node=self._node_name, found=node.ids, wrong=wrong or None)
+        log.warning(
+            "report.put_right", node=self._node_name, found=node.ids, differs=parts_of(body)
+        )
         return True
 
     def _tell_what_is_replaced(self, node: OwnNode) -> None:
@@ -243,7 +246,7 @@ class Reporter:
             return report_before_judgement(verdicts, node.ids, node.health)
         return report_of(verdicts)
 
-    async def _patch(self, body: dict[str, object]) -> OwnNode:
+    async def _patch(self, body: Json) -> OwnNode:
         answer = await self._api.ask(
             "PATCH",
             status_path(self._node_name),

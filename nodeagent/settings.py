@@ -108,7 +108,7 @@ class NodeAgentSettings:
     )
     kubelet_pod_resources: str = setting(
         "/var/lib/kubelet/pod-resources/kubelet.sock",
-        "Where the kubelet tells which pod has which devices.",
+        "Where the kubelet tells which pod has which devices; empty: it is not asked.",
         metavar="PATH",
     )
     http_listen: str = setting("", "Where to serve /metrics; empty: nowhere.", metavar="HOST:PORT")

@@ -99,7 +99,7 @@ class Allocator:
                 return []
         if found is None:
             return []
-        return preferred(found, self._cards(), available, must)
+        return await asyncio.to_thread(preferred, found, self._cards(), available, must)
 
     async def check(self, resource: str, ids: frozenset[str]) -> None:
         """Before a container starts: it has the GPUs that its pod's annotation names.

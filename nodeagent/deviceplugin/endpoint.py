@@ -67,27 +67,22 @@ class Endpoint:
         self._registered_at: Identity | None = None
         self._unwatched_since: float | None = None
         self._leaving: set[asyncio.Task[None]] = set()
+        self._told = ""
 
     async def run(self) -> None:
         """Until cancelled."""
         pauses = Backoff(first_s=self._look_every_s)
-        problem = ""
         await asyncio.to_thread(self._folder.remove_abandoned, self.resource)
         while True:
+            pause_s = self._look_every_s
             try:
                 if self._is_wanting():
                     await self._register()
-                    problem = ""
                     pauses.reset()
             except (KubeletAwayError, OSError) as error:
-                if str(error) != problem:
-                    problem = str(error)
-                    log.warning(
-                        "device_plugin.not_registered", resource=self.resource, error=problem
-                    )
-                await asyncio.sleep(pauses.next_delay_s())
-            else:
-                await asyncio.sleep(self._look_every_s)
+                self._tell(str(error))
+                pause_s = pauses.next_delay_s()
+            await asyncio.sleep(pause_s)
 
     async def stop(self) -> None:
         """Serve no more, and leave no socket."""
@@ -107,8 +102,11 @@ class Endpoint:
 
     def _is_wanting(self) -> bool:
         """Whether the kubelet is there and has to be told of us."""
+        if self.devices.encoded is None:
+            return False
         kubelet = self._folder.identity()
-        if kubelet is None or self.devices.encoded is None:
+        if kubelet is None:
+            self._tell(self._folder.nobody())
             return False
         if kubelet != self._registered_at or self._socket is None or not self._socket.exists():
             return True
@@ -138,7 +136,14 @@ class Endpoint:
         self._leave(LEAVE_S)
         self._server, self._socket, self._registered_at = server, path, kubelet
         self._unwatched_since = None
+        self._told = ""
         log.info("device_plugin.registered", resource=self.resource, socket=str(path))
+
+    def _tell(self, problem: str) -> None:
+        """Once."""
+        if problem != self._told:
+            self._told = problem
+            log.warning("device_plugin.not_registered", resource=self.resource, error=problem)
 
     async def _serve(self) -> tuple[grpc.aio.Server, Path]:
         path = self._folder.new_socket(self.resource)

@@ -50,6 +50,13 @@ class KubeletFolder:
         """Of the kubelet's socket: another one is another start of it. None: there is none."""
         return identity_of(self.path / KUBELET)
 
+    def nobody(self) -> str:
+        """In words, that there is no kubelet."""
+        return (
+            f"there is no {KUBELET} in {self.path}: does the kubelet run, and is that its folder? "
+            "--kubelet-plugins-dir names another, which has to be mounted"
+        )
+
     def new_socket(self, resource: str) -> Path:
         """A path that nobody has used: the kubelet tells plugins of one resource apart by it."""
         name = resource.rpartition("/")[2]
@@ -86,15 +93,15 @@ class PodResources:
     """The kubelet's own account of which container has which devices.
 
     Args:
-        path: Its socket, which is in a folder of its own.
+        path: Its socket, which is in a folder of its own; None: it is not to be asked.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         self.path = path
 
     def is_there(self) -> bool:
         """Whether there is such a socket."""
-        return identity_of(self.path) is not None
+        return self.path is not None and identity_of(self.path) is not None
 
     async def holders(self) -> Holders:
         """Who has devices now; init containers are not told.

@@ -151,9 +151,12 @@ class GpuIndex:
         if pod.phase in ENDED:
             self.remove_pod(pod)
         elif pod.node:
-            self._pods.setdefault(pod.node, {})[pod.uid] = pod
-            self._mark(pod.node)
-            self._release_all(pod.uid)
+            on_node = self._pods.setdefault(pod.node, {})
+            known = on_node.get(pod.uid)
+            on_node[pod.uid] = pod
+            if known is None or known.gpus != pod.gpus:
+                self._mark(pod.node)
+                self._release_all(pod.uid)
 
     def remove_pod(self, pod: PodRecord) -> None:
         """Forget a pod that asks for GPUs."""

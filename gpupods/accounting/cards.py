@@ -7,8 +7,9 @@ node count as alike, as they do for Volcano: its capacity has their memory in on
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from gpupods.accounting.indexes import parse_index
 from gpupods.accounting.names import GPU_INDEX, GPU_MEMORY, GPU_NUMBER
@@ -35,7 +36,7 @@ class Claim(NamedTuple):
     problem: str = ""
 
 
-class Card(NamedTuple):
+class Card(msgspec.Struct, frozen=True, gc=False):
     """One GPU. ``idle`` is memory that nobody was given, 0 where a pod has the whole card."""
 
     idle: int
@@ -43,8 +44,7 @@ class Card(NamedTuple):
     fit: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
+class Capacity(msgspec.Struct, frozen=True, gc=False):
     """What a node's ``status.capacity`` says.
 
     Attributes:
@@ -58,8 +58,7 @@ class Capacity:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeGpus:
+class NodeGpus(msgspec.Struct, frozen=True, gc=False):
     """The state of one node, made anew at each change, so that asking costs a comparison.
 
     Attributes:

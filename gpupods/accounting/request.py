@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import msgspec
+
 from gpupods.accounting.names import GPU_MEMORY, GPU_NUMBER
 from gpupods.accounting.quantity import parse_quantity
 
 
-class GpuRequest(NamedTuple):
+class GpuRequest(msgspec.Struct, frozen=True, gc=False):
     """``memory`` in the units of the cluster's device plugin, ``number`` in cards."""
 
     memory: int

@@ -42,7 +42,9 @@ def notes(found: dict[str, Any]) -> list[str]:
     """What has no target."""
     synced, peak = f"{found['synced_s']:.1f} s", f"{found['peak_mib']:.0f} MiB"
     event, collection = f"{found['event_us']:.0f} us", f"{found['collection_ms']:.0f} ms"
+    states = f"{found['states_s'] * 1000:.0f} ms"
     return [
+        f"the states of all nodes' GPUs, made once for the extender: {states}",
         f"synced {synced} after the start, from a scripted server; peak memory until then {peak}",
         f"an event costs {event} of processor time in all; a full garbage collection {collection}",
     ]

@@ -44,6 +44,7 @@ async def measure(url: str, events: int) -> dict[str, object]:
         synced_s = time.perf_counter() - started
         found: dict[str, object] = {"synced_s": synced_s, "resident_mib": memory_mib("VmRSS")}
         found["peak_mib"] = memory_mib("VmHWM")
+        found["states_s"] = timed(controller.cache.gpus.states)
         found |= await measure_events(controller, url, events)
         found |= measure_resolving(controller.cache)
         found["collection_ms"] = collection_ms()

@@ -21,10 +21,12 @@ from gpupods.kube_api import objects_pb2 as pb
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 TICK_S = 0.001
 PODS_A_GROUP = 10
+GPUS = 8
+"""Of each node."""
 
 
 def pod(number: int, nodes: int, version: int, container: str) -> pb.Pod:
-    """A running pod of a Deployment, with a main container and a sidecar."""
+    """A running pod of a Deployment, with a main container and a sidecar; 8 of a node have GPUs."""
     group = number // PODS_A_GROUP
     template_hash = f"{group:010x}"
     owner = f"training-{group:05}-{template_hash}"
@@ -41,9 +43,16 @@ def pod(number: int, nodes: int, version: int, container: str) -> pb.Pod:
         pb.ContainerStatus(name="proxy", container_id=f"containerd://{number:064x}"),
     ]
     status = pb.PodStatus(phase="Running", container_statuses=statuses)
-    return pb.Pod(
-        metadata=meta, spec=pb.PodSpec(node_name=node_name(number % nodes)), status=status
-    )
+    limits = {"cpu": pb.Quantity(string="8"), "memory": pb.Quantity(string="64Gi")}
+    proxy = pb.Container(resources=pb.ResourceRequirements(limits=limits))
+    card = number // nodes
+    if card < GPUS:  # as many pods of a node share its GPUs as it has
+        limits["volcano.sh/gpu-memory"] = pb.Quantity(string="40")
+        meta.annotations["volcano.sh/gpu-index"] = str(card)
+    meta.annotations["kubernetes.io/config.seen"] = "2026-01-01T00:00:00.000000000Z"
+    asking = pb.Container(resources=pb.ResourceRequirements(limits=limits))
+    spec = pb.PodSpec(node_name=node_name(number % nodes), containers=[asking, proxy])
+    return pb.Pod(metadata=meta, spec=spec, status=status)
 
 
 def uid(number: int) -> str:
@@ -57,12 +66,14 @@ def node_name(number: int) -> str:
 
 
 def node(number: int) -> pb.Node:
-    """A node with one address."""
+    """A node with one address and its GPUs."""
     address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
     made = pb.Node()
     made.metadata.name, made.metadata.uid = node_name(number), uid(number)
     made.metadata.resource_version = "1"
     made.status.addresses.add(type="InternalIP", address=address)
+    made.status.capacity["volcano.sh/gpu-memory"].string = str(GPUS * 80)
+    made.status.capacity["volcano.sh/gpu-number"].string = str(GPUS)
     return made
 
 
@@ -97,7 +108,7 @@ class BigApiServer:
         self._pods, self._nodes = pods, nodes
         self._version = 1000
         bare = len(pod(0, nodes, self._version, stamped(0)).SerializeToString())
-        # The annotations, as far as a reader is concerned that passes over them.
+        # What is left of a pod, as far as a reader is concerned that passes over it.
         self._padding = field(15, b"x" * max(0, size - bare))
         self._watch: web.StreamResponse | None = None
 

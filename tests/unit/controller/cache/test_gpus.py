@@ -78,6 +78,17 @@ def test_what_does_not_concern_gpus_costs_nothing() -> None:
     assert cache.gpus.states()["n1"] is before
 
 
+def test_what_changes_of_a_pod_beside_its_gpus_costs_nothing() -> None:
+    cache = ClusterCache()
+    cache.put_node(node())
+    cache.put_pod(pod("a", node="n1", index="0", phase="Pending"))
+    before = cache.gpus.states()["n1"]
+    cache.put_pod(pod("a", node="n1", index="0", phase="Running"))
+    assert cache.gpus.states()["n1"] is before
+    cache.put_pod(pod("a", node="n1", index="1"))
+    assert cache.gpus.states()["n1"].cards[0].idle == CARD
+
+
 def test_a_hold_is_replaced_by_the_pod() -> None:
     cache = ClusterCache()
     cache.put_node(node())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpupods.accounting.cards import Capacity, Claim, NodeGpus, account, capacity_of
+from gpupods.accounting.cards import Capacity, Card, Claim, NodeGpus, account, capacity_of
 from gpupods.accounting.indexes import format_index, parse_index
 from gpupods.accounting.request import GpuRequest
 
@@ -101,7 +101,7 @@ def test_an_unfit_index_beyond_the_count() -> None:
 
 def test_a_node_that_is_given_more_than_it_has() -> None:
     found = state(1, None, claim(memory(CARD), "0"), claim(memory(CARD), "0"))
-    assert found.cards[0] == (0, 2, True)
+    assert found.cards[0] == Card(0, 2, fit=True)
 
 
 @pytest.mark.parametrize(

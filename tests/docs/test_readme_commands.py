@@ -6,11 +6,10 @@ import re
 import shlex
 from collections.abc import Iterator
 
+import click
 import pytest
 
-from gpupods.cli.doctor import doctor
-from gpupods.cli.get import get
-from gpupods.cli.simulate import simulate
+from gpupods.cli.program import program
 from tests.docs.pages import ROOT, Block, Page, page, pages
 from tests.docs.shown import Shown, assert_printed, shown
 from tests.docs.world import World
@@ -61,7 +60,7 @@ def test_a_command_prints_what_is_shown(
 
 
 def is_simulation(command: Shown) -> bool:
-    return command.command.startswith("gpupods simulate")
+    return command.command.startswith("gpupods simulate") and " inject " not in command.command
 
 
 def run_all(commands: list[Shown], world: World) -> None:
@@ -115,9 +114,14 @@ def synopses() -> list[object]:
 
 @pytest.mark.parametrize("line", synopses())
 def test_a_command_of_a_synopsis_is_understood(line: str) -> None:
-    _, name, *arguments = shlex.split(line)
-    command = {"get": get, "doctor": doctor, "simulate": simulate}[name]
-    command.make_context(name, arguments, resilient_parsing=False)
+    command: click.Command = program
+    name, *words = shlex.split(line)
+    while isinstance(command, click.Group) and words:
+        name, *words = words
+        found = command.get_command(click.Context(command), name)
+        assert found is not None, name
+        command = found
+    command.make_context(name, words, resilient_parsing=False)
 
 
 @pytest.mark.parametrize("each", pages(), ids=str)

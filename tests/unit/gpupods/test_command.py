@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gpupods.cli.exit_codes import MEANINGS, ExitCode
+from gpupods.cli.exit_codes import MEANINGS, OF_A_WORD, ExitCode
 from gpupods.version import VERSION
 from tests.unit.gpupods.answers import busy_node, partial
 from tests.unit.gpupods.controller_double import ControllerDouble
@@ -50,8 +50,9 @@ def test_help_teaches_and_lists_the_exit_codes() -> None:
 
 def test_the_documentation_has_the_same_exit_codes() -> None:
     documentation = (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
-    rows = [f"| {int(code)} | {meaning} |" for code, meaning in MEANINGS.items()]
-    assert "\n".join(rows) + "\n\n" in documentation
+    for meanings in (MEANINGS, OF_A_WORD):
+        rows = [f"| {int(code)} | {meaning} |" for code, meaning in meanings.items()]
+        assert "\n".join(rows) + "\n\n" in documentation
 
 
 @pytest.mark.parametrize(("program", "name"), [(GPUPODS, "gpupods"), (PLUGIN, "kubectl gpupods")])

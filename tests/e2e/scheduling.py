@@ -129,12 +129,19 @@ class GpuCluster:
     def place(self, pod: str) -> tuple[str, str | None]:
         """Wait until the pod is bound; its node and the annotation with its GPUs."""
         wait_until(
-            lambda: bool(self.read(pod)["spec"].get("nodeName")),
+            lambda: self.is_bound(pod),
             what=f"pod {pod} to be bound; {self.waiting(pod)}",
             deadline_s=60,
         )
         found = self.read(pod)
         return found["spec"]["nodeName"], found["metadata"].get("annotations", {}).get(GPU_INDEX)
+
+    def is_bound(self, pod: str) -> bool:
+        return bool(self.read(pod)["spec"].get("nodeName"))
+
+    def nudge(self) -> None:
+        """A change of the cluster, of which a living one has many: pods are tried again."""
+        self.node(gpus=0)
 
     def gpus(self, pod: str) -> str:
         """Wait until the pod is bound; the annotation with its GPUs."""

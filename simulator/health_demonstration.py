@@ -66,6 +66,7 @@ class _Demonstration:
         self._node = rehearsal.node
         self._index = 0
         self._hurt: set[tuple[str, str]] = set()
+        self._indexes: dict[str, int | None] = {}
         self.right = True
 
     async def run(self) -> None:
@@ -105,6 +106,7 @@ class _Demonstration:
         pods = pods_on(self._node, self._node.gpus[self._index])
         self._hurt = {(pod.namespace, pod.name) for pod in pods}
         self._line(f"pods on GPU {self._index}: {_names(self._hurt)}")
+        self._indexes = await self._others()
 
     async def _fails(self) -> None:
         self._title("It fails")
@@ -143,10 +145,9 @@ class _Demonstration:
         self._title("Nobody is given it")
         given = await self._rehearsal.place("rehearsal-meanwhile")
         self.check(given != str(self._index), f"another pod of the same kind: {_got(given)}")
-        still = await self._rehearsal.node_object()
+        others = await self._others()
         self.check(
-            still["metadata"]["annotations"].get(UNHEALTHY_IDS) == str(self._index),
-            f"the other {len(self._node.gpus) - 1} GPUs keep their indexes, and their pods",
+            others == self._indexes, f"the other {len(others)} GPUs have their indexes still"
         )
 
     async def _comes_back(self) -> None:
@@ -168,6 +169,11 @@ class _Demonstration:
     async def _listed(self) -> ListedGpu:
         listed = (await self._rehearsal.gpus()).gpus
         return next(gpu for gpu in listed if gpu.info.index == self._index)
+
+    async def _others(self) -> dict[str, int | None]:
+        """The index of each other GPU of the node."""
+        gpus = (await self._rehearsal.gpus()).gpus
+        return {gpu.info.uuid: gpu.info.index for gpu in gpus if gpu.info.index != self._index}
 
     def _all_told(self, events: list[Json]) -> bool:
         about = {_subject(event) for event in events if self._concerns(event)}

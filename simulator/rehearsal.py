@@ -118,8 +118,8 @@ class Rehearsal:
                             return time.perf_counter() - begun
             except TimeoutError:
                 pass
-        wanted = "names" if unfit else "names no more"
-        raise StepError(f"after {limit_s:g} s the Node {self.node.name} still not {wanted} {index}")
+        wanted = "does not name" if unfit else "names"
+        raise StepError(f"after {limit_s:g} s the Node {self.node.name} still {wanted} GPU {index}")
 
     @property
     def dwell_s(self) -> float:

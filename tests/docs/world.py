@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,8 +38,13 @@ class Ran:
 class World:
     """Where commands are run: a home folder, and addresses for those that the pages name."""
 
-    def __init__(self, home: Path, addresses: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, home: Path, addresses: dict[str, str] | None = None, temporary: Path | None = None
+    ) -> None:
         self.home = home
+        self._temporary = temporary or home / "tmp"
+        """Where commands find the simulation that is theirs, and no other."""
+        self._temporary.mkdir(exist_ok=True)
         self._addresses = addresses or {}
         (home / "bin").mkdir(parents=True, exist_ok=True)
 
@@ -91,14 +97,15 @@ class World:
     @contextmanager
     def simulation(self, command: str) -> Iterator[tuple[World, str]]:
         """Start a simulation as a page does; gives its world, and what it printed."""
-        with self.started(f"{command} {ANYWHERE}", STANDS) as printed:
+        temporary = Path(tempfile.mkdtemp(dir=self.home))
+        with self.started(f"{command} {ANYWHERE}", STANDS, TMPDIR=str(temporary)) as printed:
             agents = _found(r"port (\d+) of each node", printed)
             addresses = {
                 GRPC: _found(r"gRPC +(\S+)", printed),
                 HTTP: _found(r"HTTP +http://(\S+)", printed),
                 AGENT: f"127.64.0.1:{agents}",
             }
-            yield World(self.home, addresses), printed
+            yield World(self.home, addresses, temporary), printed
 
     def _here(self, command: str) -> str:
         for named, real in self._addresses.items():
@@ -113,7 +120,8 @@ class World:
     def _environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if "GPUPODS" not in name}
         path = f"{self.home / 'bin'}:{BIN}:{os.environ['PATH']}"
-        return kept | {"HOME": str(self.home), "PATH": path, "NO_PROXY": "*", "no_proxy": "*"}
+        kept |= {"TMPDIR": str(self._temporary), "NO_PROXY": "*", "no_proxy": "*"}
+        return kept | {"HOME": str(self.home), "PATH": path}
 
 
 def _printed_until(process: subprocess.Popen[str], until: str) -> str:

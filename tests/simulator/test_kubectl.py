@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from gpupods import PodNotFound
-from simulator.changes import delete_pod, restart_container
-from tests.simulator.running import Running, running
+from simulator.changes import delete_pod, report_xid, restart_container
+from tests.simulator.running import Running, patiently, running
 
 KUBECTL = shutil.which("kubectl", path=str(Path(sys.executable).parent)) or ""
 
@@ -134,3 +134,54 @@ async def test_a_pod_run_by_kubectl_computes_and_is_found(tmp_path: Path) -> Non
         pod = run.pod("mine")
         await run.until_right(pod)
         assert len({use.gpu for use in pod.containers[0].processes[0].uses}) == 2
+
+
+async def test_annotating_a_node_and_seeing_it(tmp_path: Path) -> None:
+    async with with_kubectl(tmp_path) as (run, kubectl):
+        node = run.node("gpu-a100")
+        await kubectl(f"annotate node {node.name} gpupods.io/note=slow")
+        assert node.annotations == {"gpupods.io/note": "slow"}
+        shown = await kubectl(f"get node {node.name} -o yaml")
+        assert "    gpupods.io/note: slow" in shown.splitlines()
+        await kubectl(f"annotate node {node.name} gpupods.io/note-")
+        assert node.annotations == {}
+        await kubectl(f"label node {node.name} rack=7")
+        assert node.labels["rack"] == "7"
+        await kubectl(f"cordon {node.name}")
+        assert node.unschedulable
+
+
+async def test_an_unfit_gpu_shows_in_the_node_and_its_events(tmp_path: Path) -> None:
+    async with with_kubectl(tmp_path) as (run, kubectl):
+        pod = run.pod("llama-finetune-0")
+        node = pod.node
+        assert node is not None
+        report_xid(run.truth, node, 0, 79)
+        line = f"wait node/{node.name} --for=condition=GpuUnfit --timeout=20s"
+        await kubectl(line)
+        told = await kubectl(f"describe node {node.name}")
+        assert "volcano.sh/gpu-unhealthy-ids: 0" in told
+        assert "GpuUnfit " in told
+        async for _ in patiently():
+            listed = cells(await kubectl("get events -A"))
+            if {f"node/{node.name}", f"pod/{pod.name}"} <= {row[4] for row in listed}:
+                break
+        assert {(row[2], row[3]) for row in listed} == {("Warning", "GpuUnfit")}
+        assert "XID 79" in (await kubectl(f"describe node {node.name}")).partition("Events:")[2]
+        described = await kubectl(f"describe pod -n {pod.namespace} {pod.name}")
+        assert "XID 79" in described.partition("Events:")[2]
+
+
+async def test_a_pod_run_by_kubectl_is_given_no_unfit_gpu(tmp_path: Path) -> None:
+    limits = '{"spec":{"containers":[{"name":"mine","image":"pytorch",'
+    limits += '"resources":{"limits":{"nvidia.com/gpu":"3"}}}]}}'
+    async with with_kubectl(tmp_path) as (run, kubectl):
+        for node in run.truth.nodes.values():
+            node.annotations["volcano.sh/gpu-unhealthy-ids"] = "0,2"
+        node = run.node("gpu-h100")
+        node.annotations["volcano.sh/gpu-unhealthy-ids"] = "1"
+        await kubectl(f"run mine --image=pytorch --overrides={limits}")
+        pod = run.pod("mine")
+        assert pod.node is node
+        used = {use.gpu for use in pod.containers[0].processes[0].uses}
+        assert used == {gpu.uuid for gpu in node.gpus if gpu.index != 1}

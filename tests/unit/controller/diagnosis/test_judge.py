@@ -92,6 +92,15 @@ def test_which_rights_are_needed(*, elects: bool, leases: int) -> None:
     assert len(needed) == 4 + leases
 
 
+def test_which_rights_eviction_needs() -> None:
+    needed = needed_rights(ControllerSettings(evict_after=3600.0), "gpupods-system")
+    assert [str(each) for each in needed[4:]] == [
+        "get pods",
+        "create pods/eviction",
+        "create events",
+    ]
+
+
 def test_the_leader() -> None:
     assert_is(judge.leader_check("this replica leads", leads=True, another=False), Status.OK)
     assert_is(judge.leader_check("x leads", leads=False, another=True), Status.OK)

@@ -105,13 +105,13 @@ class LocalApi(KubeApi):
         self, name: str, frames: AsyncGenerator[bytes, None], limit_s: float
     ) -> AsyncIterator[bytes]:
         end = asyncio.get_running_loop().time() + limit_s
+        frame: bytes | None = b""
         with _as_api_errors(name):
-            while True:
+            while self._server.serving and frame is not None:
                 async with asyncio.timeout_at(end):
                     frame = await anext(frames, None)
-                if frame is None:
-                    break
-                yield frame
+                if frame is not None:
+                    yield frame
         if not self._server.serving:
             raise UnreachableError(f"{name}: the connection was broken (simulated)")
 

@@ -84,3 +84,58 @@ async def test_what_is_no_pod_is_refused(body: object) -> None:
     async with Served() as served:
         code, _ = await served.send("POST", "/api/v1/namespaces/default/pods", body)
         assert code == 422
+
+
+def sharing_pod(name: str, **spec: object) -> dict[str, object]:
+    limits = {"volcano.sh/gpu-memory": "4096"}
+    container = {"name": "main", "resources": {"limits": limits}}
+    return {"metadata": {"name": name}, "spec": {"containers": [container]} | spec}
+
+
+async def test_a_pod_is_given_no_gpu_that_its_node_calls_unfit() -> None:
+    async with Served() as served:
+        served.world.node.annotations["volcano.sh/gpu-unhealthy-ids"] = "0"
+        path = "/api/v1/namespaces/default/pods"
+        _, pod = await served.send("POST", path, sharing_pod("new"))
+        assert pod["metadata"]["annotations"]["volcano.sh/gpu-index"] == "1"
+        assert (
+            pod["spec"]["containers"][0]["resources"]["limits"]["volcano.sh/gpu-memory"] == "4096"
+        )
+        process = served.world.cluster.pod("default", "new").containers[0].processes[0]
+        assert [use.gpu for use in process.uses] == [served.world.node.gpus[1].uuid]
+        served.world.node.annotations["volcano.sh/gpu-unhealthy-ids"] = "0,1"
+        _, pod = await served.send("POST", path, sharing_pod("none"))
+        assert pod["status"]["phase"] == "Pending"
+
+
+async def test_a_pod_of_another_scheduler_runs_where_that_one_binds_it() -> None:
+    async with Served() as served:
+        path = "/api/v1/namespaces/default/pods"
+        _, pod = await served.send("POST", path, sharing_pod("new", schedulerName="other"))
+        assert pod["status"]["phase"] == "Pending"
+        chosen = {"volcano.sh/gpu-index": "1"}
+        body = {"metadata": {"annotations": chosen}, "target": {"kind": "Node", "name": "gpu-1"}}
+        assert (await served.send("POST", f"{path}/new/binding", body))[0] == 201
+        _, pod = await served.get(f"{path}/new")
+        assert (pod["status"]["phase"], pod["spec"]["nodeName"]) == ("Running", "gpu-1")
+        assert pod["metadata"]["annotations"] == chosen
+        process = served.world.cluster.pod("default", "new").containers[0].processes[0]
+        assert [use.gpu for use in process.uses] == [served.world.node.gpus[1].uuid]
+        assert process.started <= served.world.cluster.now()
+
+
+async def test_a_dry_run_is_refused_not_done() -> None:
+    async with Served() as served:
+        patch = {"metadata": {"labels": {"a": "b"}}}
+        assert (await served.send("PATCH", f"{POD}?dryRun=All", patch))[0] == 400
+        assert served.world.pod.labels == {}
+
+
+async def test_what_only_a_kubelet_takes_away_stays() -> None:
+    async with Served() as served:
+        path = "/api/v1/nodes/gpu-1"
+        label = {"metadata": {"labels": {"kubernetes.io/hostname": None}}}
+        assert (await served.send("PATCH", path, label))[0] == 422
+        conditions = {"status": {"conditions": [{"type": "GpuUnfit", "status": "True"}]}}
+        assert (await served.send("PATCH", f"{path}/status", conditions))[0] == 422
+        assert served.world.node.conditions == {}

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from controller.leader.candidate import own_namespace
 from controller.settings import ControllerSettings
 from gpupods.kube.api import KubeApi
 from gpupods.kube.failures import MalformedError
@@ -48,6 +49,10 @@ def needed_rights(settings: ControllerSettings, lease_namespace: str) -> tuple[R
             Right("create", "pods", subresource="eviction"),
             Right("create", "events"),
         ]
+    if settings.scheduler_extender:
+        rights.append(Right("create", "pods", subresource="binding"))
+        if settings.leader_elect:
+            rights.append(Right("get", "pods", namespace=own_namespace()))
     return tuple(rights)
 
 

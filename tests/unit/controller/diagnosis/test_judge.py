@@ -101,6 +101,17 @@ def test_which_rights_eviction_needs() -> None:
     ]
 
 
+def test_which_rights_an_extender_needs() -> None:
+    settings = ControllerSettings(scheduler_extender=True, leader_elect=True)
+    needed = needed_rights(settings, "gpupods-system")
+    assert [str(each) for each in needed[-2:]] == [
+        "create pods/binding",
+        "get pods in namespace gpupods-system",
+    ]
+    alone = needed_rights(ControllerSettings(scheduler_extender=True), "gpupods-system")
+    assert str(alone[-1]) == "create pods/binding", "there is no leader to be found"
+
+
 def test_the_leader() -> None:
     assert_is(judge.leader_check("this replica leads", leads=True, another=False), Status.OK)
     assert_is(judge.leader_check("x leads", leads=False, another=True), Status.OK)

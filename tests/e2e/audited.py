@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 from tests.realparts.apiserver import Apiserver
@@ -27,6 +28,8 @@ class Write:
     """"nodes/status", "events"."""
     name: str
     code: int
+    at: float = field(compare=False, default=0.0)
+    """When it was answered, in seconds since the epoch."""
 
 
 class AuditedApiserver(Apiserver):
@@ -49,7 +52,8 @@ class AuditedApiserver(Apiserver):
             parts = [about["resource"], about.get("subresource")]
             what = "/".join(part for part in parts if part)
             code = event["responseStatus"]["code"]
-            found.append(Write(event["verb"], what, about.get("name", ""), code))
+            at = datetime.fromisoformat(event["stageTimestamp"]).timestamp()
+            found.append(Write(event["verb"], what, about.get("name", ""), code, at))
         return found
 
     def patches(self, node: str) -> int:

@@ -5,12 +5,15 @@ An agent's answer has been enriched by then (`controller.enrich`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import TypeAlias
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from controller.cache.records import NodeRecord
+from controller.cache.records import NodeRecord, PodRecord
+from gpupods.accounting.indexes import parse_index
 from gpupods.identity import NodeName
 from gpupods.node_annotations import UnfitGpu, UnfitStanding, parse_health, parse_ids
 from gpupods.v1alpha1 import gpupods_pb2 as pb
@@ -19,8 +22,32 @@ from gpupods.v1alpha1 import health_pb2
 ONLY_AN_INDEX = "the Node object names its index as unfit, and says no more"
 
 
+GivenTo: TypeAlias = Mapping[int, list[health_pb2.PodOnGpu]]
+"""The pods that a scheduler gave each GPU of a node to, by index."""
+
+OVER = frozenset(("Succeeded", "Failed"))
+
+
+def given_to(pods: Iterable[PodRecord]) -> GivenTo:
+    """What the pods of a node were given, by their annotations; not those that are over."""
+    given: defaultdict[int, list[health_pb2.PodOnGpu]] = defaultdict(list)
+    for pod in sorted(pods, key=lambda pod: pod.ref):
+        if pod.gpus is None or pod.gpus.index is None or pod.phase in OVER:
+            continue
+        try:
+            indexes = parse_index(pod.gpus.index)
+        except ValueError:
+            continue  # the scheduler extender tells of it
+        told = health_pb2.PodOnGpu(namespace=pod.namespace, name=pod.name, uid=pod.uid)
+        if pod.owner is not None:
+            told.owner.kind, told.owner.name = pod.owner.kind, pod.owner.name
+        for index in indexes:
+            given[index].append(told)
+    return given
+
+
 def from_agent(
-    node: NodeRecord, answered: pb.GetGpuPodsResponse, *, only_unfit: bool
+    node: NodeRecord, answered: pb.GetGpuPodsResponse, given: GivenTo, *, only_unfit: bool
 ) -> list[health_pb2.ListedGpu]:
     """The GPUs that the agent of ``node`` knows, by index."""
     announced, _ = parse_ids(node.unhealthy_ids)
@@ -36,6 +63,7 @@ def from_agent(
             pods_known=not driver_silent and not unread & {uuid, f"gpu {info.index}"},
             source=health_pb2.GPU_SOURCE_NODE_AGENT,
             announced=info.index in announced,
+            given_to=given.get(info.index, ()),
         )
         if uuid in answered.unattributed:
             gpu.other_processes = len(answered.unattributed[uuid].processes)
@@ -83,7 +111,7 @@ def missing_of(node: NodeName, parts: Iterable[pb.MissingPart]) -> list[health_p
     ]
 
 
-def from_node_object(node: NodeRecord) -> list[health_pb2.ListedGpu]:
+def from_node_object(node: NodeRecord, given: GivenTo) -> list[health_pb2.ListedGpu]:
     """The unfit GPUs that the Node's annotations name: of the others they say nothing."""
     unfit = {gpu.index: gpu for gpu in parse_health(node.gpu_health)[0]}
     announced, _ = parse_ids(node.unhealthy_ids)
@@ -93,6 +121,7 @@ def from_node_object(node: NodeRecord) -> list[health_pb2.ListedGpu]:
             info=_info(index, unfit.get(index)),
             source=health_pb2.GPU_SOURCE_NODE_OBJECT,
             announced=index in announced,
+            given_to=given.get(index, ()),
         )
         for index in sorted(announced | unfit.keys())
     ]
@@ -131,7 +160,7 @@ def _timestamp(moment: datetime | None) -> Timestamp | None:
 def not_asked(node: NodeRecord, problem: str) -> health_pb2.MissingOfNode:
     """Why the agent of ``node`` has not answered, and what is known of its GPUs all the same."""
     wrong = "; ".join(filter(None, (parse_health(node.gpu_health)[1], parse_ids_problem(node))))
-    told = [str(gpu.info.index) for gpu in from_node_object(node)]
+    told = [str(gpu.info.index) for gpu in from_node_object(node, {})]
     if told:
         known = (
             f"its Node object names GPU {', '.join(told)} as unfit, of the others nothing is known"

@@ -10,7 +10,13 @@ import grpc
 from controller.cache.cluster import ClusterCache
 from controller.gpus.asking import NodeAnswer, NodeAsker
 from controller.gpus.choosing import choose
-from controller.gpus.listing import from_agent, from_node_object, missing_of, not_asked
+from controller.gpus.listing import (
+    from_agent,
+    from_node_object,
+    given_to,
+    missing_of,
+    not_asked,
+)
 from gpupods.serving import answer
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import health_pb2, health_pb2_grpc
@@ -55,20 +61,22 @@ class ClusterGpuHealth(health_pb2_grpc.GpuHealthServiceServicer):
         answers = await self._asker.ask_all(nodes, max_age_ms=request.max_age_ms, limit_s=limit_s)
         response = health_pb2.ListGpusResponse(nodes=len(nodes))
         for each in sorted(answers, key=lambda each: each.node.name):
-            _add(response, each, only_unfit=request.only_unfit)
+            self._add(response, each, only_unfit=request.only_unfit)
         if stale := self._staleness():
             response.missing.add(kind=pb.MISSING_KIND_POD, reason=stale)
         return response
 
-
-def _add(response: health_pb2.ListGpusResponse, answered: NodeAnswer, *, only_unfit: bool) -> None:
-    node = answered.node
-    if answered.response is None:
-        told = from_node_object(node)
-        response.gpus_known += len(told)
-        response.gpus.extend(told)
-        response.missing.append(not_asked(node, answered.problem))
-        return
-    response.gpus_known += len(answered.response.GpuInfos)
-    response.gpus.extend(from_agent(node, answered.response, only_unfit=only_unfit))
-    response.missing.extend(missing_of(node.name, answered.response.missing))
+    def _add(
+        self, response: health_pb2.ListGpusResponse, answered: NodeAnswer, *, only_unfit: bool
+    ) -> None:
+        node = answered.node
+        given = given_to(self._cache.pods_on(node.name))
+        if answered.response is None:
+            told = from_node_object(node, given)
+            response.gpus_known += len(told)
+            response.gpus.extend(told)
+            response.missing.append(not_asked(node, answered.problem))
+            return
+        response.gpus_known += len(answered.response.GpuInfos)
+        response.gpus.extend(from_agent(node, answered.response, given, only_unfit=only_unfit))
+        response.missing.extend(missing_of(node.name, answered.response.missing))

@@ -49,6 +49,7 @@ def _gpu_from(gpu: health_pb2.ListedGpu) -> ListedGpu:
         source=SOURCES.get(gpu.source, GpuSource.UNKNOWN),
         sampled_at=time_from(gpu.sample_time) if gpu.HasField("sample_time") else None,
         announced=gpu.announced,
+        given_to=tuple(PodRef(pod.namespace, pod.name) for pod in gpu.given_to),
     )
 
 

@@ -42,7 +42,8 @@ class ListedGpu:
 
     ``pods`` is None if it could not be found out what runs on it; ``other_processes`` are of no
     pod that can be named. ``announced`` is whether the Node tells schedulers to avoid it.
-    ``sampled_at`` is when the driver was asked, None if it was not.
+    ``sampled_at`` is when the driver was asked, None if it was not. ``given_to`` are the pods that
+    a scheduler gave it to, whether or not they run on it now, where schedulers share GPUs.
     """
 
     node: NodeName
@@ -52,6 +53,7 @@ class ListedGpu:
     source: GpuSource
     sampled_at: datetime | None
     announced: bool
+    given_to: tuple[PodRef, ...] = ()
 
     @property
     def unfit(self) -> bool:

@@ -101,7 +101,8 @@ def _until(gpu: ListedGpu) -> str:
 
 def _pods(gpu: ListedGpu) -> str:
     if gpu.pods is None:
-        return UNKNOWN
+        given = ", ".join(map(str, gpu.given_to))
+        return f"{UNKNOWN} (given to {given})" if given else UNKNOWN
     listed = [str(pod.ref) for pod in gpu.pods]
     if gpu.other_processes:
         listed.append(f"({gpu.other_processes} of no pod)")

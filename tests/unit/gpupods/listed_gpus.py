@@ -84,6 +84,7 @@ def cluster() -> health_pb2.ListGpusResponse:
         FELL_OFF,
         pods_known=False,
         source=health_pb2.GPU_SOURCE_NODE_OBJECT,
+        given_to=[pod("team-b", "infer-0")],
     )
     away.info.ClearField("gpuName")
     away.info.ClearField("memory_known")

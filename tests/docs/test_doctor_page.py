@@ -7,6 +7,7 @@ from gpupods.cli.exit_codes import OF_THE_DOCTOR
 from gpupods.doctor import access
 from nodeagent.diagnosis import health as of_gpus
 from nodeagent.diagnosis import judge as of_a_node
+from nodeagent.diagnosis import report as of_reporting
 from tests.docs.pages import page, rows
 
 PAGE = page("docs/doctor.md")
@@ -22,7 +23,7 @@ def test_every_check_is_told() -> None:
         *(of_the_controller.AGENT, "version", "clock"),
         *(of_a_node.DRIVER, of_a_node.GPUS, of_a_node.HOST_PIDS),
         *(of_a_node.RUNTIME, of_a_node.CGROUPS),
-        *(of_gpus.GPU_HEALTH, of_gpus.HEALTH_WATCH),
+        *(of_gpus.GPU_HEALTH, of_gpus.HEALTH_WATCH, of_reporting.HEALTH_REPORT),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
+WORKLOAD_CHANGED = re.compile(
+    r"^(daemonset|deployment)\.apps/gpupods-\w+ configured$", re.MULTILINE
+)
+CLUSTER_WIDE = (
+    "clusterroles,clusterrolebindings,validatingadmissionpolicies,validatingadmissionpolicybindings"
+)
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _nothing_is_left(cluster: AdmittingApiserver) -> Iterator[None]:
@@ -34,6 +42,10 @@ def _removed_as_an_operator_does(cluster: AdmittingApiserver) -> Iterator[None]:
     yield
     folder = str(variants()[0].folder)
     cluster.kubectl("delete", "-k", folder, "--ignore-not-found", "--wait=false")
+    # What overlays have beside the base.
+    words = ("-l", "app.kubernetes.io/name=gpupods", "--wait=false")
+    cluster.kubectl("delete", "roles,rolebindings", f"--namespace={NAMESPACE}", *words)
+    cluster.kubectl("delete", CLUSTER_WIDE, *words)
     cluster.forget_namespace()
 
 
@@ -72,6 +84,6 @@ def test_an_overlay_goes_over_the_base_and_back(cluster: AdmittingApiserver) -> 
     cluster.apply(base.folder)
     for variant in others:
         changed = cluster.apply(variant.folder)
-        assert "daemonset.apps/gpupods-nodeagent configured" in changed
-        assert "daemonset.apps/gpupods-nodeagent configured" in cluster.apply(base.folder)
+        assert WORKLOAD_CHANGED.search(changed)
+        assert WORKLOAD_CHANGED.search(cluster.apply(base.folder))
     assert not cluster.kubectl("diff", "-k", str(base.folder))

@@ -43,7 +43,8 @@ def test_scripts_ask_the_command(shell: str) -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("gpupods ", ["get", "doctor", "simulate", "completion"]),
+        ("gpupods ", ["get", "gpu", "doctor", "simulate", "completion"]),
+        ("gpupods gpu ", ["list", "exclude", "restore"]),
         ("gpupods get x --out", ["--output"]),
         ("gpupods get x -o ", ["table", "wide", "json", "yaml"]),
     ],
@@ -63,7 +64,11 @@ def test_bash_completes(line: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["g"], ["get\tShow the GPUs of a pod's node and the processes on them.", ":4"]),
+        (["ge"], ["get\tShow the GPUs of a pod's node and the processes on them.", ":4"]),
+        (
+            ["gpu", "l"],
+            ["list\tList GPUs: their health, and the pods on them.", ":4"],
+        ),
         (["get", "x", "-o", "w"], ["wide", ":4"]),
         (["get", "x", "--kubeconfig", ""], [":0"]),
         (["get", ""], [":4"]),

@@ -39,6 +39,8 @@ class SimContainer:
 
     name: str
     limits: Mapping[str, int]
+    init: bool = False
+    """It ends before the others start, and pod resources do not tell of it."""
 
 
 @dataclass(slots=True)
@@ -75,6 +77,7 @@ class SimulatedKubelet(pb_grpc.RegistrationServicer, resources_grpc.PodResources
         self._resources: dict[str, _Resource] = {}
         self._held: dict[tuple[PodRef, str, str], tuple[str, ...]] = {}
         """Pod, container, resource -> devices. It outlives a restart, as the real one's file."""
+        self._untold: set[tuple[PodRef, str]] = set()
         self._servers: list[grpc.aio.Server] = []
         self._admitting = asyncio.Lock()
 
@@ -151,8 +154,9 @@ class SimulatedKubelet(pb_grpc.RegistrationServicer, resources_grpc.PodResources
     ) -> dict[str, dict[str, str]]:
         """Have devices for a pod; none where one of its containers gets none."""
         async with self._admitting:
+            reusable: dict[str, set[str]] = {}
             try:
-                return {each.name: await self._allocate(pod, each) for each in containers}
+                return {each.name: await self._allocate(pod, each, reusable) for each in containers}
             except PodRefusedError:
                 self.remove_pod(pod)
                 raise
@@ -171,11 +175,20 @@ class SimulatedKubelet(pb_grpc.RegistrationServicer, resources_grpc.PodResources
         """Its devices are free."""
         self._held = {key: ids for key, ids in self._held.items() if key[0] != pod}
 
-    async def _allocate(self, pod: PodRef, container: SimContainer) -> dict[str, str]:
+    async def _allocate(
+        self, pod: PodRef, container: SimContainer, reusable: dict[str, set[str]]
+    ) -> dict[str, str]:
+        """Have devices for one container; those of init containers are used again."""
         given: dict[str, str] = {}
+        if container.init:
+            self._untold.add((pod, container.name))
         for resource, count in container.limits.items():
             plugin = self._plugin(resource)
-            ids = await self._choose(resource, count, plugin)
+            again = reusable.setdefault(resource, set())
+            ids = sorted(again)[:count]
+            if len(ids) < count:
+                ids += await self._choose(resource, count - len(ids), plugin)
+            reusable[resource] = again | set(ids) if container.init else again - set(ids)
             request = pb.AllocateRequest()
             request.container_requests.add(devices_ids=ids)
             answer = await _answered(plugin.stub.Allocate(request, timeout=LIMIT_S))
@@ -265,6 +278,8 @@ class SimulatedKubelet(pb_grpc.RegistrationServicer, resources_grpc.PodResources
         del request, context
         answer = resources_pb.ListPodResourcesResponse()
         for (pod, container, resource), ids in self._held.items():
+            if (pod, container) in self._untold:
+                continue
             made = answer.pod_resources.add(name=pod.name, namespace=pod.namespace)
             held = made.containers.add(name=container)
             held.devices.add(resource_name=resource, device_ids=ids)

@@ -72,7 +72,10 @@ class Wanted:
     @property
     def containers(self) -> list[SimContainer]:
         """As the kubelet goes through them."""
-        return [SimContainer(name, dict(limits)) for name, limits in self.limits.items()]
+        return [
+            SimContainer(name, dict(limits), init=name in self.init)
+            for name, limits in self.limits.items()
+        ]
 
     @property
     def object(self) -> Json:

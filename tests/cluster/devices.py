@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,7 +34,8 @@ class Asking:
     limits: Mapping[str, Mapping[str, int]]
     index: str | None = None
     time_ns: int = 1
-    annotations: Mapping[str, str] = field(default_factory=dict)
+    init: str = ""
+    """Which of its containers ends before the others start."""
 
     @property
     def object(self) -> Json:
@@ -45,24 +46,29 @@ class Asking:
             "metadata": {
                 "namespace": NAMESPACE,
                 "name": self.name,
-                "annotations": {**chosen, **self.annotations},
+                "annotations": chosen,
             },
             "spec": {
                 "nodeName": self.node,
                 "restartPolicy": "Never",
                 "terminationGracePeriodSeconds": 0,
                 "automountServiceAccountToken": False,
+                "initContainers": [self._container(self.init, "exit 0")] if self.init else [],
                 "containers": [
-                    {
-                        "name": name,
-                        "image": BUSYBOX,
-                        "imagePullPolicy": "Never",
-                        "command": ["/bin/sleep", "100000"],
-                        "resources": {"limits": {key: str(n) for key, n in limits.items()}},
-                    }
-                    for name, limits in self.limits.items()
+                    self._container(name, "sleep 100000")
+                    for name in self.limits
+                    if name != self.init
                 ],
             },
+        }
+
+    def _container(self, name: str, script: str) -> Json:
+        return {
+            "name": name,
+            "image": BUSYBOX,
+            "imagePullPolicy": "Never",
+            "command": ["/bin/sh", "-c", script],
+            "resources": {"limits": {key: str(n) for key, n in self.limits[name].items()}},
         }
 
 

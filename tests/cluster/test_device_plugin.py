@@ -183,9 +183,8 @@ def test_where_gpus_are_shared_an_unfit_one_stays_allocatable_and_is_not_given(
         lose(node, 1, lost=False)
 
 
-def test_the_kubelet_can_be_told_of_an_unfit_gpu(
-    share: Product, users: Users, cluster: Cluster, node: Node
-) -> None:
+def test_the_kubelet_can_be_told_of_an_unfit_gpu(share: Product, cluster: Cluster) -> None:
+    node = cluster.gpu_nodes[1]  # a GPU that fails again is unfit for longer
     set_health(share, "kubelet")
     until_allocatable(cluster, node, whole(node))
     lose(node, 1)
@@ -265,7 +264,8 @@ def write_as_agent(product: Product, node: Node, pod: Asking, what: dict[str, st
     return ""
 
 
-def test_whole_gpus_alone(installed: Product, users: Users, cluster: Cluster, node: Node) -> None:
+def test_whole_gpus_alone(installed: Product, users: Users, cluster: Cluster) -> None:
+    node = cluster.gpu_nodes[1]
     installed.install(overlay="overlays/volcano-number")
     until_allocatable(cluster, node, {GPU_MEMORY: 0, GPU_NUMBER: 2})
     assert capacity(cluster, node) == whole(node)
@@ -275,6 +275,15 @@ def test_whole_gpus_alone(installed: Product, users: Users, cluster: Cluster, no
     found = users.environment(pod)
     assert found["NVIDIA_VISIBLE_DEVICES"] == f"{uuid(node, 0)},{uuid(node, 1)}"
     assert found["VOLCANO_GPU_ALLOCATED"] == "2"
+    users.clear()
+    limits = {"early": {GPU_NUMBER: 2}, "one": {GPU_NUMBER: 1}, "two": {GPU_NUMBER: 1}}
+    pod = Asking("in-parts", node.name, limits, "0,1", init="early")
+    users.apply(pod)
+    users.until_running(pod)
+    for container, index in (("one", 0), ("two", 1)):
+        found = users.environment(pod, container)
+        assert found["NVIDIA_VISIBLE_DEVICES"] == uuid(node, index)
+    assert users.annotations(pod)["volcano.sh/gpu-assigned"] == "true"
     users.clear()
     lose(node, 0)
     try:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
 from gpupods.accounting.names import GPU_INDEX, GPU_MEMORY, GPU_NUMBER
 from simulator.kubelet import PodRefusedError
-from tests.pluginbed import MEMORY_MIB, NUMBER, SHARE, UNIT_MIB, Bed, bed, owning, sharing, until
+from tests.pluginbed import (
+    MEMORY_MIB,
+    NUMBER,
+    SHARE,
+    UNIT_MIB,
+    Bed,
+    Wanted,
+    bed,
+    owning,
+    sharing,
+    until,
+)
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -104,3 +116,44 @@ async def test_a_pod_that_takes_another_s_claim_exchanges_with_it(share: Bed) ->
         assert given["main"]["NVIDIA_VISIBLE_DEVICES"] == share.uuid(int(index))
         assert share.is_assigned(pod)
     assert given_first != given_second
+
+
+async def test_containers_of_every_kind_get_their_own_of_a_pod_s_gpus() -> None:
+    async with bed(NUMBER, (8_000,) * 4) as made:
+        one = {GPU_NUMBER: 1}
+        limits = {"early": {GPU_NUMBER: 2}, "sidecar": one, "main": one, "other": one}
+        pod = Wanted("many", limits, "1,2,3", init=("early",), sidecars=("sidecar",))
+        made.bind(pod)
+        given = await made.run(pod)
+        seen = {name: each["NVIDIA_VISIBLE_DEVICES"] for name, each in given.items()}
+        assert seen == {
+            "early": f"{made.uuid(1)},{made.uuid(2)}",
+            "sidecar": made.uuid(1),
+            "main": made.uuid(2),
+            "other": made.uuid(3),
+        }
+        assert made.is_assigned(pod)
+
+
+async def test_a_pod_may_ask_for_both(share: Bed) -> None:
+    pod = Wanted("both", {"a": {GPU_MEMORY: 5}, "b": {GPU_NUMBER: 1}}, "1")
+    share.bind(pod)
+    given = await share.run(pod)
+    assert {each["NVIDIA_VISIBLE_DEVICES"] for each in given.values()} == {share.uuid(1)}
+    assert share.is_assigned(pod)
+
+
+async def test_requests_that_come_at_once_are_answered_one_by_one(share: Bed) -> None:
+    pods = [sharing(f"p{n}", 3, str(n % 2), n) for n in range(8)]
+    share.bind(*pods)
+    # A kubelet asks for one pod at a time; whatever else asks must not get the same twice.
+    allocator = share.plugin.allocator
+    answers = await asyncio.gather(
+        *(
+            allocator.allocate(GPU_MEMORY, frozenset(f"0-{n}-{i}" for i in range(3)))
+            for n in range(8)
+        ),
+    )
+    seen = sorted(each["NVIDIA_VISIBLE_DEVICES"] for each in answers)
+    assert seen == sorted([share.uuid(0)] * 4 + [share.uuid(1)] * 4)
+    assert all(share.is_assigned(pod) for pod in pods)

@@ -13,7 +13,7 @@ ARGS ?=
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY) ## a GPU cluster in one process, asked the main question (ARGS=--once to end after it)
+demo: $(READY) ## a GPU cluster in one process, asked the main question (ARGS=--once to end after it; --health: a GPU fails)
 	@$(BIN)/gpupods simulate --demo $(ARGS)
 
 test: $(READY) ## the tests that need no cluster, GPU, container runtime or root

@@ -146,9 +146,7 @@ class _Demonstration:
         given = await self._rehearsal.place("rehearsal-meanwhile")
         self.check(given != str(self._index), f"another pod of the same kind: {_got(given)}")
         others = await self._others()
-        self.check(
-            others == self._indexes, f"the other {len(others)} GPUs have their indexes still"
-        )
+        self.check(others == self._indexes, f"the other {len(others)} GPUs keep their indexes")
 
     async def _comes_back(self) -> None:
         self._title("The node is restarted, and it comes back")

@@ -118,14 +118,15 @@ def _gpu(node: SimNode, index: int) -> SimGpu:
 
 def _on_gpu(cluster: Cluster, node: SimNode, gpu: SimGpu, wanted: Injection) -> list[str]:
     index, pods = gpu.index, pods_on(node, gpu)
-    done = []
-    for told, change in _steps(cluster, node, index, wanted):
+    told = []
+    for what, change in _steps(cluster, node, index, wanted):
         change()
-        done.append(f"{name_of(node, gpu)}: {told}")
-    if done and wanted.faults:
-        names = ", ".join(str(pod.ref) for pod in pods)
-        done.append(f"{name_of(node, gpu)}: pods on it: {names or 'none'}")
-    return done
+        told.append(what)
+    if not told:
+        return []
+    names = ", ".join(str(pod.ref) for pod in pods) or "none"
+    hurt = [f"  pods on it: {names}"] if wanted.faults else []
+    return [f"{name_of(node, gpu)}: {'; '.join(told)}", *hurt]
 
 
 def _steps(

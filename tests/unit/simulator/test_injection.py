@@ -51,8 +51,7 @@ def test_what_is_injected_happens_to_that_gpu_alone_and_is_told(
     assert not happened(world.node)
     told = inject(world.cluster, injection)
     assert happened(world.node)
-    assert told
-    assert all("gpu-1" in line for line in told)
+    assert "gpu-1" in told[0]
 
 
 def test_the_pods_that_a_fault_hurts_are_told() -> None:
@@ -60,11 +59,7 @@ def test_the_pods_that_a_fault_hurts_are_told() -> None:
     told = inject(world.cluster, Injection("gpu-1", (0,), xids=(79, 48)))
     uuid = world.node.gpus[0].uuid
     name = f"gpu-1 GPU 0 (NVIDIA A100-SXM4-80GB, {uuid}, {world.node.gpus[0].pci_address})"
-    assert told == [
-        f"{name}: XID 79 reported",
-        f"{name}: XID 48 reported",
-        f"{name}: pods on it: vision/resnet-0",
-    ]
+    assert told == [f"{name}: XID 79 reported; XID 48 reported", "  pods on it: vision/resnet-0"]
 
 
 def test_a_restart_makes_well_what_it_can() -> None:

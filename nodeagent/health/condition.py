@@ -103,3 +103,11 @@ class GpuState:
     def keeping(self, keep: Callable[[Fault], bool]) -> GpuState:
         """Without the faults that ``keep`` does not want."""
         return replace(self, faults=tuple(fault for fault in self.faults if keep(fault)))
+
+    def settling(self, fault: Fault) -> GpuState:
+        """With this fault remembered as ended: what happened in this boot can be told again."""
+        if fault.boot_id != self.boot_id:
+            return self
+        others = [old for old in self.settled if old.cause != fault.cause]
+        settled = sorted([*others, Settled(fault.cause, fault.last_s)], key=lambda old: old.cause)
+        return replace(self, settled=tuple(settled))

@@ -24,7 +24,7 @@ from nodeagent.health.causes import (
     recovery_cause,
     xid_cause,
 )
-from nodeagent.health.condition import Clean, Fault, GpuState, Now, Settled
+from nodeagent.health.condition import Clean, Fault, GpuState, Now
 from nodeagent.health.evidence import has_ended
 from nodeagent.health.observations import (
     Excluded,
@@ -33,9 +33,9 @@ from nodeagent.health.observations import (
     Restored,
     Seen,
     TakenBack,
-    Word,
     XidSeen,
 )
+from nodeagent.health.operators import restored, without_accepted, without_ended_words
 from nodeagent.health.policy import Policy
 
 LONGEST_GAP_S = 60.0
@@ -58,12 +58,6 @@ _OF_PRESENCE = {
 _AWAY = frozenset(
     {Presence.LOST, Presence.MISSING, Presence.RESET_REQUIRED, Presence.DRIVER_NOT_LOADED}
 )
-_STANDING = frozenset({condition_cause(Condition.ROW_REMAP_FAILURE)})
-"""Conditions that hold at each reading and yet can be lived with, if an operator says so."""
-_EVENTS = frozenset({condition_cause(Condition.UNCORRECTABLE_ECC)})
-"""Conditions that happen, where the others hold for a while."""
-_ROUNDING_S = 0.001
-"""Of times since the epoch, in which there is less than that of a second."""
 
 
 def step(state: GpuState, seen: Seen, now: Now, policy: Policy) -> GpuState:
@@ -84,10 +78,10 @@ def step(state: GpuState, seen: Seen, now: Now, policy: Policy) -> GpuState:
     elif isinstance(seen, Excluded):
         state = replace(state, exclusion=seen.word)
     elif isinstance(seen, Restored):
-        state = _restored(state, seen.word, now)
+        state = restored(state, seen.word, now)
     elif isinstance(seen, TakenBack):
         state = replace(state, exclusion=None)
-    state = _without_ended_words(state, now)
+    state = without_ended_words(state, now)
     state = _without_ended_faults(state, policy)
     return _counted(state, policy, was_fit=was_fit)
 
@@ -159,7 +153,7 @@ def _with_reading(state: GpuState, reading: Reading, now: Now, policy: Policy) -
             cause, state.boot_id, state.clock_s, now.wall, reading.source, reading.detail
         )
         state = _with_fault(state, happened)
-    state = _without_accepted(state, wrong, reading)
+    state = without_accepted(state, wrong, reading)
     state = _remembering(state, reading)
     if counting or reading.presence is not Presence.PRESENT or _leaves_open(state, reading):
         return replace(state, clean=None)
@@ -235,82 +229,19 @@ def _remembering(state: GpuState, reading: Reading) -> GpuState:
     )
 
 
-def _without_accepted(state: GpuState, wrong: list[Cause], reading: Reading) -> GpuState:
-    """An accepted fault is forgotten when a reading shows that it is gone."""
-    if reading.presence is not Presence.PRESENT:
-        return state
-
-    def gone(fault: Fault) -> bool:
-        if fault.accepted is None or fault.cause in wrong:
-            return False
-        if fault.cause.kind == CauseKind.RECOVERY_ACTION.value:
-            return reading.recovery_action is not None
-        return reading.remap_failure is not None
-
-    return state.keeping(lambda fault: not gone(fault))
-
-
 def _one_more(clean: Clean | None, at_s: float) -> Clean:
     if clean is None or at_s - clean.last_s > LONGEST_GAP_S:
         return Clean(at_s, at_s, 1)
     return Clean(clean.since_s, at_s, clean.readings + 1)
 
 
-def _restored(state: GpuState, word: Word, now: Now) -> GpuState:
-    """What was before the word ends with it; what cannot go away by itself is accepted."""
-    left, ended = [], list(state.settled)
-    for fault in state.faults:
-        if not _was_before(fault, word, state, now):
-            left.append(fault)
-        elif fault.cause in _STANDING or fault.cause.kind == CauseKind.RECOVERY_ACTION.value:
-            left.append(replace(fault, accepted=word))
-        else:
-            ended = _settle(ended, fault, state.boot_id)
-    return replace(
-        state,
-        exclusion=None,
-        heeded_wall=word.given_wall,
-        faults=tuple(left),
-        settled=tuple(ended),
-    )
-
-
-def _was_before(fault: Fault, word: Word, state: GpuState, now: Now) -> bool:
-    """Whether ``word`` can be meant of ``fault``.
-
-    What holds at each reading was before it if it began before; an event, if its last one was.
-    When that was in an earlier boot is not known, only that it was before this one.
-    """
-    if fault.cause.kind != CauseKind.XID.value and fault.cause not in _EVENTS:
-        return fault.since_wall <= word.given_wall + _ROUNDING_S
-    if fault.boot_id != state.boot_id:
-        return now.wall - state.clock_s <= word.given_wall
-    last_wall = now.wall - (state.clock_s - fault.last_s)
-    return last_wall <= word.given_wall + _ROUNDING_S
-
-
-def _without_ended_words(state: GpuState, now: Now) -> GpuState:
-    """What an operator said until some time ends then, by the clock that people go by."""
-
-    def ended(word: Word | None) -> bool:
-        return word is not None and word.until_wall is not None and word.until_wall <= now.wall
-
-    if ended(state.exclusion):
-        state = replace(state, exclusion=None)
-    faults = tuple(
-        replace(fault, accepted=None) if ended(fault.accepted) else fault for fault in state.faults
-    )
-    return replace(state, faults=faults)
-
-
 def _without_ended_faults(state: GpuState, policy: Policy) -> GpuState:
     ended = [fault for fault in state.faults if has_ended(fault, state, policy)]
     if not ended:
         return state
-    settled = list(state.settled)
     for fault in ended:
-        settled = _settle(settled, fault, state.boot_id)
-    return replace(state.keeping(lambda f: f not in ended), settled=tuple(settled))
+        state = state.settling(fault)
+    return state.keeping(lambda fault: fault not in ended)
 
 
 def _counted(state: GpuState, policy: Policy, *, was_fit: bool) -> GpuState:
@@ -323,11 +254,3 @@ def _counted(state: GpuState, policy: Policy, *, was_fit: bool) -> GpuState:
     if state.relapses and state.clock_s - state.fit_since_s >= policy.recovery.steady_s:
         return replace(state, relapses=0)
     return state
-
-
-def _settle(settled: list[Settled], fault: Fault, boot_id: str) -> list[Settled]:
-    """Only what happened in this boot can be told again."""
-    if fault.boot_id != boot_id:
-        return settled
-    others = [old for old in settled if old.cause != fault.cause]
-    return sorted([*others, Settled(fault.cause, fault.last_s)], key=lambda old: old.cause)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import structlog
@@ -29,7 +29,6 @@ from nodeagent.health.observations import (
     Presence,
     Reading,
     Restored,
-    Said,
     Seen,
     SourceTrouble,
     TimePassed,
@@ -38,10 +37,11 @@ from nodeagent.health.observations import (
     XidOfGpu,
 )
 from nodeagent.health.policy_files import PolicyFiles
+from nodeagent.health.problems import Problems
 from nodeagent.health.state import StateFolder
 from nodeagent.health.verdict import Verdict, judge
 from nodeagent.health.verdict_log import log_changes
-from nodeagent.health.words import heeding, unheeded
+from nodeagent.health.words import Words
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _TICK_S = 5.0
@@ -82,13 +82,13 @@ class HealthMonitor:
         self._memory = Memory()
         self._verdicts: tuple[Verdict, ...] = ()
         self._subscribers: list[Subscriber] = []
-        self._problems: dict[str, str] = {}
+        self._problems = Problems()
         self._of_unknown: deque[XidOfGpu] = deque(maxlen=_MOST_OF_UNKNOWN)
         self._tasks: list[asyncio.Task[None]] = []
         self._backlogs: set[str] = set()
         self._behind: set[str] = set()
         self._answered = False
-        self._words: _Words | None = None
+        self._words: Words | None = None
         self.version = 0
         """Grows whenever ``verdicts`` changes."""
 
@@ -105,7 +105,7 @@ class HealthMonitor:
     @property
     def problems(self) -> tuple[str, ...]:
         """Why something may go unseen, or be forgotten; empty: nothing."""
-        return tuple(text for _, text in sorted(self._problems.items()))
+        return self._problems.texts
 
     @property
     def judged(self) -> bool:
@@ -217,32 +217,18 @@ class HealthMonitor:
         """
         return self._operator(index, Restored(word))
 
-    def heed(self, said: Mapping[int, Said], node: str, problem: str = "") -> None:
-        """These are all of the operators' words on this node's GPUs: make them hold.
-
-        Args:
-            said: By index.
-            node: The uid of the Node that carries them.
-            problem: What is wrong with what could not be read; empty: nothing.
-        """
-        self._words = _Words(said, node, problem)
+    def heed(self, words: Words) -> None:
+        """These are all of the operators' words on this node's GPUs: make them hold."""
+        self._words = words
         self._heed()
 
     def _heed(self) -> None:
         """Words wait for their GPU, and are not of the board that replaces it."""
-        words, gpus = self._words, self._memory.gpus
-        if words is None:
+        if self._words is None:
             return
-        wall = self._now().wall
-        seen = [
-            (place, what)
-            for place, known in enumerate(gpus)
-            if (what := heeding(known, words.said.get(known.slot.index), words.node, wall))
-        ]
-        if seen:
-            self._apply(seen)
-        unheard = unheeded(gpus, words.said, words.node) if gpus else ()
-        problem = "; ".join(filter(None, [words.problem, *unheard]))
+        if told := self._words.to_tell(self._memory.gpus, self._now().wall):
+            self._apply(told)
+        problem = self._words.problem(self._memory.gpus)
         if self._problem("operators' words", problem) and problem:
             log.warning("health.words", problem=problem)
 
@@ -301,15 +287,10 @@ class HealthMonitor:
 
     def _problem(self, of: str, problem: str) -> bool:
         """Whether that is news."""
-        if self._problems.get(of, "") == problem:
-            return False
-        if problem:
-            self._problems[of] = problem
-        else:
-            del self._problems[of]
-        if of == STATE:
+        news = self._problems.note(of, problem)
+        if news and of == STATE:
             self._notify()  # whether another agent has it
-        return True
+        return news
 
     def _apply(self, seen: Iterable[tuple[int, Seen]]) -> None:
         """Each GPU (by its place in the memory) has seen something."""
@@ -371,15 +352,6 @@ class HealthMonitor:
         error = task.exception()
         log.error("health.source_failed", source=task.get_name(), exc_info=error)
         self._problem(task.get_name(), f"{task.get_name()} has failed and watches no more: {error}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """What a Node carries of its operators'."""
-
-    said: Mapping[int, Said]
-    node: str
-    problem: str
 
 
 def _state(state: GpuState | None, *, fresh: bool) -> GpuState:

@@ -7,10 +7,39 @@ after it was given counts again. So the same words may be read any number of tim
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from nodeagent.health.inventory import Slot
 from nodeagent.health.memory import Known
 from nodeagent.health.observations import Excluded, Restored, Said, Seen, TakenBack, Word
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """All that a Node carries of its operators'.
+
+    Attributes:
+        said: By index.
+        node: The Node's uid.
+        unread: What is wrong with what could not be read; empty: nothing.
+    """
+
+    said: Mapping[int, Said]
+    node: str
+    unread: str = ""
+
+    def to_tell(self, gpus: tuple[Known, ...], wall: float) -> list[tuple[int, Seen]]:
+        """What has to be told to which GPU, by its place in ``gpus``, for the words to hold."""
+        found = ((place, self._of(known, wall)) for place, known in enumerate(gpus))
+        return [(place, what) for place, what in found if what is not None]
+
+    def problem(self, gpus: tuple[Known, ...]) -> str:
+        """Why not all of them do what they say; empty: they do. Nobody knows before a GPU is."""
+        unheard = unheeded(gpus, self.said, self.node) if gpus else ()
+        return "; ".join(filter(None, [self.unread, *unheard]))
+
+    def _of(self, known: Known, wall: float) -> Seen | None:
+        return heeding(known, self.said.get(known.slot.index), self.node, wall)
 
 
 def heeding(known: Known, said: Said | None, node: str, now_wall: float) -> Seen | None:

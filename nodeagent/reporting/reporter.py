@@ -167,8 +167,7 @@ class Reporter:
         heard = (node.metadata.uid, node.overrides)
         if heard != self._heard:
             self._heard = heard
-            said, problem = words_of(node.overrides, node.metadata.uid)
-            self._monitor.heed(said, node.metadata.uid, problem)
+            self._monitor.heed(words_of(node.overrides, node.metadata.uid))
 
     async def _keep(self) -> None:
         """Write whenever there is something to be written, until cancelled."""

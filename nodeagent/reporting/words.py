@@ -6,19 +6,21 @@ from datetime import datetime
 
 from gpupods.node_annotations import Override, OverrideKind, parse_overrides
 from nodeagent.health.observations import Said, Word
+from nodeagent.health.words import Words
 
 NOBODY_NAMED = "somebody who gave no name"
 
 
-def words_of(annotation: str | None, node: str) -> tuple[dict[int, Said], str]:
-    """The words by index, and what is wrong with the rest.
+def words_of(annotation: str | None, node: str) -> Words:
+    """The words, and what is wrong with those that cannot be read.
 
     Args:
         annotation: As the Node has it; None: it has none.
         node: The Node's uid.
     """
     overrides, problem = parse_overrides(annotation)
-    return {index: _said(override, node) for index, override in overrides.items()}, problem
+    said = {index: _said(override, node) for index, override in overrides.items()}
+    return Words(said, node, problem)
 
 
 def _said(override: Override, node: str) -> Said:

@@ -198,7 +198,7 @@ class NvmlWatch:
         words = f"the process that watches the driver died in {doing} ({how})"
         self._troubled(tell, words)
         if self._deaths >= _DEATHS_THAT_TELL:
-            tell(DriverSilent(Presence.DRIVER_UNAVAILABLE, f"{words}, {self._deaths} in a row"))
+            tell(DriverSilent(Presence.DRIVER_UNAVAILABLE, f"{words}, time and again"))
 
     def _troubled(self, tell: Tell, problem: str) -> None:
         if problem != self._trouble:

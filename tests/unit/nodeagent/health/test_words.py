@@ -11,6 +11,7 @@ import pytest
 from nodeagent.health.monitor import HealthMonitor
 from nodeagent.health.observations import Presence, Reading, Said, Word
 from nodeagent.health.state import StateFolder
+from nodeagent.health.words import Words
 from tests.reportbed import WALL, WELL, NodeClock, listed, xid
 
 REMAP_FAILED = Reading(Presence.PRESENT, 0, remap_failure=True)
@@ -36,7 +37,7 @@ class Heeding:
         self.monitor.tell(xid(number, 1, self.clock.boot_s))
 
     def heed(self, said: Mapping[int, Said], problem: str = "") -> None:
-        self.monitor.heed(said, self.node, problem)
+        self.monitor.heed(Words(said, self.node, problem))
 
     def word(self, *, until: float | None = None, given: float | None = None) -> Word:
         given = self.clock.wall if given is None else given
@@ -200,7 +201,7 @@ def test_words_wait_for_the_gpus_to_be_seen() -> None:
     clock = NodeClock()
     monitor = HealthMonitor(now=clock)
     word = Word("anna", "odd", clock.wall, None, "node-uid")
-    monitor.heed({1: Said(word, restores=False)}, "node-uid")
+    monitor.heed(Words({1: Said(word, restores=False)}, "node-uid"))
     assert monitor.problems == (), "nobody knows yet which GPUs there are"
     monitor.tell(listed(WELL, WELL))
     assert [verdict.fit for verdict in monitor.verdicts] == [True, False]

@@ -15,6 +15,8 @@ from tests.cluster.node import DRIVER_FOLDER
 from tests.fakedriver.driver import CALLS_VARIABLE, SCENARIO_VARIABLE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tests.cluster.cluster import Cluster
     from tests.cluster.node import Node
 
@@ -33,11 +35,14 @@ class Product:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
 
-    def install(self, *, overlay: str = "base") -> None:
-        """Apply manifests/`overlay` and wait until everything is ready."""
-        folder = self.cluster.folder / f"overlay-{overlay.replace('/', '-')}"
+    def install(self, *, overlay: str = "base", components: Sequence[str] = ()) -> None:
+        """Apply manifests/`overlay` with more components, and wait until everything is ready."""
+        folder = self.cluster.folder / "-".join((overlay, *components)).replace("/", "-")
         folder.mkdir(exist_ok=True)
-        text = json.dumps(_with_fake_driver(os.path.relpath(_MANIFESTS / overlay, folder)))
+        base, *added = (
+            os.path.relpath(_MANIFESTS / part, folder) for part in (overlay, *components)
+        )
+        text = json.dumps(_with_fake_driver(base) | {"components": added})
         (folder / "kustomization.yaml").write_text(text)
         self.cluster.kubectl("apply", "--server-side", "-k", str(folder))
         self.wait()

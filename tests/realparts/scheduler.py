@@ -44,7 +44,9 @@ class KubeScheduler:
     def start(self, url_prefix: str, **extender: object) -> None:
         """Start it; ``extender`` replaces lines of the example's extender."""
         config = self._supervisor.folder / "scheduler.yaml"
-        config.write_text(yaml.safe_dump(self._config({"urlPrefix": url_prefix, **extender})))
+        kubeconfig = self._apiserver.kubeconfig
+        text = configuration(kubeconfig, self.name, urlPrefix=url_prefix, **extender)
+        config.write_text(text)
         program = gobuild.ensure(kubernetes_program("kube-scheduler"))
         self._child = self._supervisor.start(
             "kube-scheduler",
@@ -56,18 +58,14 @@ class KubeScheduler:
         """What it has written so far."""
         return "" if self._child is None else self._child.log.read_text(errors="replace")
 
-    def _config(self, extender: dict[str, object]) -> Json:
-        config: Json = yaml.safe_load(EXAMPLE.read_text())
-        (given,) = config["extenders"]
-        given.update(extender)
-        # Pods that wait are looked at again soon, so that a test need not.
-        short = {"podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 1}
-        return (
-            config
-            | short
-            | {
-                "clientConnection": {"kubeconfig": str(self._apiserver.kubeconfig)},
-                "leaderElection": {"leaderElect": False},
-                "profiles": [{"schedulerName": self.name}],
-            }
-        )
+
+def configuration(kubeconfig: Path, name: str, **extender: object) -> str:
+    """The example for a scheduler that pods know as ``name``; ``extender`` replaces lines of it."""
+    config: Json = yaml.safe_load(EXAMPLE.read_text())
+    (given,) = config["extenders"]
+    given.update(extender)
+    # Pods that wait are looked at again soon, so that a test need not.
+    config |= {"podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 1}
+    config |= {"clientConnection": {"kubeconfig": str(kubeconfig)}}
+    config |= {"leaderElection": {"leaderElect": False}, "profiles": [{"schedulerName": name}]}
+    return yaml.safe_dump(config)

@@ -44,6 +44,8 @@ class Together:
     """By node."""
     at_s: list[float]
     """When each patch was answered, after the first of them."""
+    failed: int = 0
+    """Attempts that were not answered, or refused."""
 
     @property
     def lost(self) -> int:
@@ -89,14 +91,16 @@ async def _measure(server: AuditedApiserver, names: list[str]) -> Fleet:
         await reporter.start()
     await _until(lambda: all(reporter.status.follows for reporter in reporters))
     there = await _fail(server, names, monitors, reporters, 0)
-    server.stop()
+    there.failed = sum(reporter.status.failed for reporter in reporters)
+    await asyncio.to_thread(server.stop)
     for monitor in monitors:
         monitor.tell(_xid(1))
     await _until(lambda: all(reporter.status.failed for reporter in reporters))
     away_since = time.time()
-    server.start()
+    await asyncio.to_thread(server.start)
     await _until(lambda: all(reporter.status.written == 2 for reporter in reporters))
     away = _counted(server, names, away_since)
+    away.failed = sum(reporter.status.failed for reporter in reporters) - there.failed
     for reporter in reporters:
         await reporter.stop()
     for api in apis:
@@ -158,6 +162,7 @@ def tell(fleet: Fleet) -> None:
         figures += [
             Figure(f"{name}: nodes without their patch", found.lost, "", target=at_most(0)),
             Figure(f"{name}: patches of a node, most", found.most, "", target=at_most(1)),
+            Figure(f"{name}: attempts in vain", found.failed, ""),
             Figure(f"{name}: half of them after the first", percentile(found.at_s, 50), "s"),
             Figure(f"{name}: all of them after the first", found.at_s[-1], "s"),
             Figure(f"{name}: patches in one second, most", _busiest(found.at_s), ""),

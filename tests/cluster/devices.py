@@ -126,10 +126,11 @@ class Users:
         return str(self.read(pod)["status"]["message"])
 
     def environment(self, pod: Asking, container: str = "main") -> dict[str, str]:
-        """As a process in the container has it."""
+        """What a process in the container has of GPUs."""
         words = ("exec", pod.name, f"--namespace={NAMESPACE}", f"--container={container}")
         said = self._cluster.kubectl(*words, "--", "/bin/busybox", "env")
-        return dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
+        of_gpus = (line for line in said.splitlines() if line.startswith(("NVIDIA_", "VOLCANO_")))
+        return dict(line.split("=", 1) for line in of_gpus)
 
     def describe(self, pod: Asking) -> str:
         return self._cluster.kubectl("describe", "pod", pod.name, f"--namespace={NAMESPACE}")

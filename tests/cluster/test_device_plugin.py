@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from gpupods.accounting.names import GPU_INDEX, GPU_MEMORY, GPU_NUMBER
+from gpupods.accounting.names import GPU_MEMORY, GPU_NUMBER
 from tests.cluster.devices import NAMESPACE as USERS
 from tests.cluster.devices import (
     Asking,
@@ -23,7 +23,9 @@ from tests.cluster.devices import (
     until_registered,
 )
 from tests.cluster.product import AGENT, NAMESPACE, Product
+from tests.contract.kubelet_cases import CASES, Case, Environments, name_of
 from tests.fakedriver.scenario import MIB
+from tests.pluginbed import Wanted
 from tests.realparts.kubeapi import node_path
 from tests.realparts.processes import PartFailedError, wait_until
 
@@ -105,82 +107,64 @@ def set_health(product: Product, choice: str) -> None:
     product.wait()
 
 
-def test_each_gpu_counts_with_its_own_memory(share: Product, cluster: Cluster) -> None:
-    for node in cluster.gpu_nodes:
-        assert capacity(cluster, node) == allocatable(cluster, node) == whole(node)
+class RealNode:
+    """A node of the cluster, as the cases of `tests.contract.kubelet_cases` see it."""
+
+    def __init__(self, cluster: Cluster, node: Node, users: Users) -> None:
+        self._cluster = cluster
+        self._node = node
+        self._users = users
+        self.unit_mib = 1
+        self.memory_mib = memory_mib(node)
+
+    def uuid(self, index: int) -> str:
+        return uuid(self._node, index)
+
+    async def capacity(self) -> dict[str, int]:
+        return capacity(self._cluster, self._node)
+
+    async def allocatable(self) -> dict[str, int]:
+        return allocatable(self._cluster, self._node)
+
+    async def run(self, *pods: Wanted) -> list[Environments]:
+        asking = [self._asking(pod) for pod in pods]
+        self._users.apply(*asking)
+        for pod in asking:
+            self._users.until_running(pod)
+        return [{name: self._users.environment(pod, name) for name in pod.limits} for pod in asking]
+
+    async def refusal(self, pod: Wanted) -> str:
+        asking = self._asking(pod)
+        self._users.apply(asking)
+        said = self._users.until_refused(asking)
+        assert said.removeprefix("Pod was rejected: ") in self._users.describe(asking)
+        return said
+
+    async def annotations(self, pod: Wanted) -> dict[str, str]:
+        return self._users.annotations(self._asking(pod))
+
+    async def lose(self, index: int) -> None:
+        lose(self._node, index)
+        wait_until(
+            lambda: unfit(self._cluster, self._node) == str(index),
+            what="the annotation",
+            deadline_s=IN_S,
+        )
+
+    def _asking(self, pod: Wanted) -> Asking:
+        return Asking(pod.name, self._node.name, pod.limits, pod.index, pod.time_ns or 1)
 
 
-def test_a_pod_gets_the_gpu_that_was_chosen_for_it(
-    share: Product, users: Users, node: Node
-) -> None:
-    pod = sharing("one", node, 2048, "1")
-    users.apply(pod)
-    users.until_running(pod)
-    found = users.environment(pod)
-    assert found["NVIDIA_VISIBLE_DEVICES"] == uuid(node, 1)
-    assert found["VOLCANO_GPU_ALLOCATED"] == "2048"
-    assert found["VOLCANO_GPU_MEMORY_TOTAL"] == str(memory_mib(node)[1])
-    assert users.annotations(pod)["volcano.sh/gpu-assigned"] == "true"
+@pytest.fixture
+def real_node(share: Product, users: Users, cluster: Cluster, node: Node) -> Iterator[RealNode]:
+    yield RealNode(cluster, node, users)
+    for index in range(2):
+        lose(node, index, lost=False)
 
 
-def test_a_pod_with_several_containers(share: Product, users: Users, node: Node) -> None:
-    limits = {"one": {GPU_MEMORY: 100}, "none": {}, "two": {GPU_MEMORY: 300}}
-    pod = Asking("several", node.name, limits, "1")
-    users.apply(pod)
-    users.until_running(pod)
-    for container, units in (("one", "100"), ("two", "300")):
-        found = users.environment(pod, container)
-        assert found["NVIDIA_VISIBLE_DEVICES"] == uuid(node, 1)
-        assert found["VOLCANO_GPU_ALLOCATED"] == units
-    assert "NVIDIA_VISIBLE_DEVICES" not in users.environment(pod, "none")
-    assert users.annotations(pod)["volcano.sh/gpu-assigned"] == "true"
-
-
-def test_pods_that_come_at_once_have_what_their_annotations_say(
-    share: Product, users: Users, node: Node
-) -> None:
-    # The kubelet takes them in the order of their making, or of their arrival; schedulers dated
-    # them the other way round.
-    pods = [sharing(f"at-once-{n}", node, 512, str(n % 2), time_ns=100 - n) for n in range(6)]
-    users.apply(*pods)
-    for pod in pods:
-        users.until_running(pod)
-    given = {pod.name: users.environment(pod)["NVIDIA_VISIBLE_DEVICES"] for pod in pods}
-    said = {pod.name: uuid(node, int(users.annotations(pod)[GPU_INDEX])) for pod in pods}
-    assert given == said
-    assert sorted(given.values()) == sorted([uuid(node, 0), uuid(node, 1)] * 3)
-    assert all(users.annotations(pod)["volcano.sh/gpu-assigned"] == "true" for pod in pods)
-
-
-def test_a_pod_that_no_scheduler_has_given_a_gpu_is_told_so(
-    share: Product, users: Users, node: Node
-) -> None:
-    pod = sharing("unscheduled", node, 10, None)
-    users.apply(pod)
-    assert "no GPU is chosen for gpu-users/unscheduled" in users.until_refused(pod)
-    assert "it has no annotation volcano.sh/gpu-index" in users.describe(pod)
-
-
-def test_an_index_beyond_the_node_s_gpus_is_refused(
-    share: Product, users: Users, node: Node
-) -> None:
-    pod = sharing("beyond", node, 10, "7")
-    users.apply(pod)
-    assert "is to have GPU 7, which this node has not; it has 0,1" in users.until_refused(pod)
-
-
-def test_where_gpus_are_shared_an_unfit_one_stays_allocatable_and_is_not_given(
-    share: Product, users: Users, cluster: Cluster, node: Node
-) -> None:
-    lose(node, 1)
-    try:
-        wait_until(lambda: unfit(cluster, node) == "1", what="the annotation", deadline_s=IN_S)
-        pod = sharing("unlucky", node, 10, "1")
-        users.apply(pod)
-        assert "is to have GPU 1, which is unfit" in users.until_refused(pod)
-        assert capacity(cluster, node) == allocatable(cluster, node) == whole(node)
-    finally:
-        lose(node, 1, lost=False)
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+async def test_on_a_real_kubelet(case: Case, real_node: RealNode) -> None:
+    await case(real_node)
 
 
 def test_the_kubelet_can_be_told_of_an_unfit_gpu(share: Product, cluster: Cluster) -> None:

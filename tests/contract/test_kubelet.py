@@ -1,4 +1,4 @@
-"""A device plugin and a kubelet agree: here the simulator's twin, in tests/cluster the real one."""
+"""A device plugin and a kubelet: here the simulator's twin, in tests/cluster a real one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from gpupods.accounting.names import GPU_INDEX, GPU_MEMORY, GPU_NUMBER
 from simulator.kubelet import PodRefusedError
+from tests.contract.kubelet_cases import CASES, Case, Environments, name_of
 from tests.pluginbed import (
     MEMORY_MIB,
     NUMBER,
@@ -24,7 +25,48 @@ from tests.pluginbed import (
 
 pytestmark = pytest.mark.timeout(60)
 
-UNITS = [mib // UNIT_MIB for mib in MEMORY_MIB]
+ALL = {GPU_MEMORY: sum(mib // UNIT_MIB for mib in MEMORY_MIB), GPU_NUMBER: len(MEMORY_MIB)}
+
+
+class SimulatedNode:
+    """The simulator's kubelet."""
+
+    def __init__(self, made: Bed) -> None:
+        self._bed = made
+        self.unit_mib = UNIT_MIB
+        self.memory_mib = list(MEMORY_MIB)
+
+    def uuid(self, index: int) -> str:
+        return self._bed.uuid(index)
+
+    async def capacity(self) -> dict[str, int]:
+        return self._bed.kubelet.capacity
+
+    async def allocatable(self) -> dict[str, int]:
+        return self._bed.kubelet.allocatable
+
+    async def run(self, *pods: Wanted) -> list[Environments]:
+        self._bed.bind(*pods)
+        kubelet = self._bed.kubelet
+        given = [await kubelet.admit(pod.ref, pod.containers) for pod in pods]
+        await asyncio.gather(
+            *(kubelet.start_containers(pod.ref, pod.containers) for pod in reversed(pods))
+        )
+        return given
+
+    async def refusal(self, pod: Wanted) -> str:
+        self._bed.bind(pod)
+        with pytest.raises(PodRefusedError) as refused:
+            await self._bed.run(pod)
+        return str(refused.value)
+
+    async def annotations(self, pod: Wanted) -> dict[str, str]:
+        return self._bed.annotations(pod)
+
+    async def lose(self, index: int) -> None:
+        self._bed.node.gpus[index].lost = True
+        self._bed.node.disturb()
+        await until(lambda: not self._bed.monitor.verdicts[index].fit)
 
 
 @pytest.fixture
@@ -39,27 +81,14 @@ async def number() -> AsyncIterator[Bed]:
         yield made
 
 
-async def test_where_gpus_are_shared_both_resources_can_be_had(share: Bed) -> None:
-    expected = {GPU_MEMORY: sum(UNITS), GPU_NUMBER: len(UNITS)}
-    assert share.kubelet.capacity == expected
-    assert share.kubelet.allocatable == expected
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+async def test_on_a_simulated_kubelet(case: Case, share: Bed) -> None:
+    await case(SimulatedNode(share))
 
 
 async def test_where_whole_gpus_are_given_memory_is_capacity_alone(number: Bed) -> None:
-    assert number.kubelet.capacity == {GPU_MEMORY: sum(UNITS), GPU_NUMBER: len(UNITS)}
-    assert number.kubelet.allocatable == {GPU_MEMORY: 0, GPU_NUMBER: len(UNITS)}
-
-
-async def test_a_pod_gets_the_gpu_that_was_chosen(share: Bed) -> None:
-    pod = sharing("one", 5, "1")
-    share.bind(pod)
-    given = await share.run(pod)
-    assert given["main"] == {
-        "NVIDIA_VISIBLE_DEVICES": share.uuid(1),
-        "VOLCANO_GPU_ALLOCATED": "5000",
-        "VOLCANO_GPU_MEMORY_TOTAL": "80000",
-    }
-    assert share.is_assigned(pod)
+    assert number.kubelet.capacity == ALL
+    assert number.kubelet.allocatable == {GPU_MEMORY: 0, GPU_NUMBER: len(MEMORY_MIB)}
 
 
 async def test_the_devices_that_the_kubelet_notes_are_the_chosen_gpus(share: Bed) -> None:
@@ -76,26 +105,23 @@ async def test_whole_gpus_are_given_by_uuid(number: Bed) -> None:
     given = await number.run(pod)
     assert given["main"]["NVIDIA_VISIBLE_DEVICES"] == f"{number.uuid(0)},{number.uuid(1)}"
     assert given["main"]["VOLCANO_GPU_ALLOCATED"] == "2"
-    assert set(number.kubelet.devices_of(pod.ref, "main", GPU_NUMBER)) == {
-        number.uuid(0),
-        number.uuid(1),
-    }
+    held = set(number.kubelet.devices_of(pod.ref, "main", GPU_NUMBER))
+    assert held == {number.uuid(0), number.uuid(1)}
 
 
-async def test_an_unfit_gpu_of_shared_ones_stays_in_what_is_allocatable(share: Bed) -> None:
+async def test_where_gpus_are_shared_nothing_is_sent_when_one_is_unfit(share: Bed) -> None:
     before = share.kubelet.lists_of(GPU_MEMORY)
-    share.node.gpus[1].lost = True
-    share.node.disturb()
-    await until(lambda: not share.monitor.verdicts[1].fit)
-    assert share.kubelet.allocatable == share.kubelet.capacity
+    await SimulatedNode(share).lose(1)
+    pod = sharing("one", 5, "0")
+    share.bind(pod)
+    await share.run(pod)
     assert share.kubelet.lists_of(GPU_MEMORY) == before
 
 
 async def test_an_unfit_whole_gpu_is_capacity_and_not_allocatable(number: Bed) -> None:
-    number.node.gpus[1].lost = True
-    number.node.disturb()
+    await SimulatedNode(number).lose(1)
     await until(lambda: number.kubelet.allocatable[GPU_NUMBER] == 1)
-    assert number.kubelet.capacity == {GPU_MEMORY: sum(UNITS), GPU_NUMBER: len(UNITS)}
+    assert number.kubelet.capacity == ALL
 
 
 async def test_a_pod_that_asks_for_what_no_pod_is_to_have_is_refused(share: Bed) -> None:
@@ -147,13 +173,9 @@ async def test_requests_that_come_at_once_are_answered_one_by_one(share: Bed) ->
     pods = [sharing(f"p{n}", 3, str(n % 2), n) for n in range(8)]
     share.bind(*pods)
     # A kubelet asks for one pod at a time; whatever else asks must not get the same twice.
-    allocator = share.plugin.allocator
-    answers = await asyncio.gather(
-        *(
-            allocator.allocate(GPU_MEMORY, frozenset(f"0-{n}-{i}" for i in range(3)))
-            for n in range(8)
-        ),
-    )
+    asked = [frozenset(f"0-{n}-{unit}" for unit in range(3)) for n in range(8)]
+    allocate = share.plugin.allocator.allocate
+    answers = await asyncio.gather(*(allocate(GPU_MEMORY, ids) for ids in asked))
     seen = sorted(each["NVIDIA_VISIBLE_DEVICES"] for each in answers)
     assert seen == sorted([share.uuid(0)] * 4 + [share.uuid(1)] * 4)
     assert all(share.is_assigned(pod) for pod in pods)

@@ -56,7 +56,7 @@ def test_images_and_chart_have_the_package_s_version() -> None:
 def test_the_agent_s_lock_is_a_part_of_the_whole_one() -> None:
     agent, whole = pins("nodeagent.lock"), pins("run.lock")
     assert agent.items() < whole.items()
-    assert not agent.keys() & {"kubernetes", "aiohttp"}
+    assert not agent.keys() & {"kubernetes"}
     asked_for = set(
         re.findall(r"^([a-z].*)$", (REQUIREMENTS / "nodeagent.in").read_text(), re.MULTILINE)
     )

@@ -24,6 +24,7 @@ from nodeagent.health.policy_files import PolicyFiles
 from nodeagent.health.sources import kernel_log
 from nodeagent.health.sources.nvml_watch import NvmlWatch
 from nodeagent.health.state import StateFolder
+from nodeagent.pods_on_gpus import PodsOnGpus
 from nodeagent.processes.proc import ProcTable
 from nodeagent.reporting.status import Reporting
 from nodeagent.settings import ENVIRONMENT_PREFIX, NodeAgentSettings
@@ -59,8 +60,17 @@ async def serve(settings: NodeAgentSettings, access: KubeAccess | None = None) -
     surroundings = Surroundings(runtime, table, PciBus())
     health = health_of(settings)
     api = kube_api(access)
-    reporting = reporting_of(settings, api, health, gpus, identifier)
-    agent = NodeAgent(settings, gpus, identifier, surroundings, health, reporting=reporting)
+    pods_on_gpus = PodsOnGpus(gpus, identifier)
+    reporting = reporting_of(settings, api, health, pods_on_gpus)
+    agent = NodeAgent(
+        settings,
+        gpus,
+        identifier,
+        surroundings,
+        health,
+        reporting=reporting,
+        pods_on_gpus=pods_on_gpus,
+    )
     plugin = device_plugin_of(settings, api, health, gpus)
     metrics = metrics_of(settings, health, reporting)
     signalled = asyncio.create_task(until_signal())
@@ -139,17 +149,14 @@ def reporting_of(
     settings: NodeAgentSettings,
     api: KubeApi | None,
     health: HealthMonitor | None,
-    gpus: DriverProcess,
-    identifier: ProcessIdentifier,
+    pods_on_gpus: PodsOnGpus,
 ) -> Reporting | None:
     """What reports on the Node, where that is wanted."""
     if not settings.report or api is None or health is None:
         return None
-    from nodeagent.reporting.pods import PodsOnGpus  # noqa: PLC0415
     from nodeagent.reporting.reporter import Reporter  # noqa: PLC0415
 
-    pods = PodsOnGpus(gpus, identifier)
-    return Reporter(api, settings.node_name, health, pods=pods)
+    return Reporter(api, settings.node_name, health, pods=pods_on_gpus)
 
 
 def metrics_of(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import structlog
 
 from gpupods.addresses import HostPort
@@ -15,6 +17,7 @@ from nodeagent.diagnosis.service import NodeDiagnosis
 from nodeagent.gpus.sample import GpuSource
 from nodeagent.gpus.sharing import SharedSampler
 from nodeagent.health.monitor import HealthMonitor
+from nodeagent.pods_on_gpus import PodsOnGpus
 from nodeagent.reporting.status import Reporting
 from nodeagent.service import NodeGpuPods
 from nodeagent.settings import NodeAgentSettings
@@ -40,6 +43,7 @@ class NodeAgent:
         health: HealthMonitor | None = None,
         *,
         reporting: Reporting | None = None,
+        pods_on_gpus: PodsOnGpus | None = None,
     ) -> None:
         self._settings = settings
         self._gpus = gpus
@@ -47,6 +51,8 @@ class NodeAgent:
         self._surroundings = surroundings
         self._health = health
         self._reporting = reporting
+        self._pods_on_gpus = pods_on_gpus
+        self._looking: asyncio.Task[None] | None = None
         self._server: GrpcServer | None = None
 
     async def start(self) -> HostPort:
@@ -62,6 +68,8 @@ class NodeAgent:
         listening = await server.start(self._settings.grpc_listen)
         if self._health is not None:
             await self._health.start()
+        if self._pods_on_gpus is not None:
+            self._looking = asyncio.create_task(self._pods_on_gpus.run())
         if self._reporting is not None:
             await self._reporting.start()
         await server.set_serving(serving=True)
@@ -78,6 +86,7 @@ class NodeAgent:
             identifier=self._identifier,
             request_limit_s=settings.request_limit,
             health=self._health,
+            pods_on_gpus=self._pods_on_gpus,
         )
         pb_grpc.add_GpuPodsServiceServicer_to_server(service, server.registry)
         diagnosis = NodeDiagnosis(
@@ -97,6 +106,8 @@ class NodeAgent:
             self._server = None
             if self._reporting is not None:
                 await self._reporting.stop()
+            if self._looking is not None:
+                self._looking.cancel()
             if self._health is not None:
                 await self._health.stop()
             log.info("node agent stopped", node=self._settings.node_name)

@@ -11,10 +11,12 @@ from gpupods.v1alpha1 import gpupods_pb2 as pb
 from nodeagent.gpus.sample import Gpu, GpuSample, Missing, MissingKind
 from nodeagent.health.verdict import Standing, Verdict
 from nodeagent.join import GpuRows, Row
+from nodeagent.pods_on_gpus import LastPods
 
 MIB = 1024 * 1024
 MICROSECONDS = 1_000_000
 NOT_JUDGED: Mapping[GpuUuid, Verdict] = {}
+NONE_LAST: Mapping[GpuUuid, LastPods] = {}
 
 
 def encode_answer(
@@ -25,6 +27,7 @@ def encode_answer(
     boot_to_wall_s: float,
     *,
     verdicts: Mapping[GpuUuid, Verdict] = NOT_JUDGED,
+    last: Mapping[GpuUuid, LastPods] = NONE_LAST,
 ) -> pb.GetGpuPodsResponse:
     """The whole answer of a node.
 
@@ -35,13 +38,14 @@ def encode_answer(
         missing: what the answer lacks.
         boot_to_wall_s: what to add to a CLOCK_BOOTTIME to have seconds since the epoch.
         verdicts: on the health of the GPUs, as far as they are judged.
+        last: with which pods a GPU was last seen whose processes the driver cannot tell now.
     """
     response = pb.GetGpuPodsResponse(node_name=node_name)
     if sample.taken is not None:
         response.sample_time.CopyFrom(_timestamp(sample.taken.wall))
     for rows in joined:
         uuid = rows.gpu.uuid
-        response.GpuInfos[uuid].CopyFrom(_gpu_info(rows.gpu, verdicts.get(uuid)))
+        response.GpuInfos[uuid].CopyFrom(_gpu_info(rows.gpu, verdicts.get(uuid), last.get(uuid)))
         if rows.of_pods:
             response.GpuPods[uuid].pidPods.extend(
                 _pid_pods(row, boot_to_wall_s) for row in rows.of_pods
@@ -91,7 +95,7 @@ def _pid_pods(row: Row, boot_to_wall: float) -> pb.PidPods:
     )
 
 
-def _gpu_info(gpu: Gpu, verdict: Verdict | None) -> pb.GpuInfo:
+def _gpu_info(gpu: Gpu, verdict: Verdict | None, last: LastPods | None) -> pb.GpuInfo:
     return pb.GpuInfo(
         uuid=gpu.uuid,
         gpuName=gpu.name,
@@ -105,6 +109,12 @@ def _gpu_info(gpu: Gpu, verdict: Verdict | None) -> pb.GpuInfo:
         mig_mode=pb.MigMode.ValueType(int(gpu.mig_mode)),
         health=_health(verdict),
         health_detail=None if verdict is None else _health_detail(verdict),
+        last_pods=()
+        if last is None
+        else (
+            pb.LastPod(namespace=pod.namespace, pod=pod.name, pod_uid=pod.uid) for pod in last.pods
+        ),
+        last_pods_time=_timestamp(last.at.wall) if last is not None and last.pods else None,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 
 from gpupods.errors import invalid_argument
-from gpupods.identity import ContainerId
+from gpupods.identity import ContainerId, GpuUuid
 from gpupods.serving import answer
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
@@ -21,6 +21,7 @@ from nodeagent.health.monitor import HealthMonitor
 from nodeagent.health.settle import settle
 from nodeagent.join import join
 from nodeagent.pod_map import parse_pod_map
+from nodeagent.pods_on_gpus import LastPods, PodsOnGpus
 
 SAMPLING_SHARE = 0.6
 """Of the time an answer may take, what a slow driver may use; the runtime gets what is left."""
@@ -52,12 +53,14 @@ class NodeGpuPods(pb_grpc.GpuPodsServiceServicer):
         identifier: Identifier,
         request_limit_s: float,
         health: HealthMonitor | None = None,
+        pods_on_gpus: PodsOnGpus | None = None,
     ) -> None:
         self._node_name = node_name
         self._sampler = sampler
         self._identifier = identifier
         self._request_limit_s = request_limit_s
         self._health = health or HealthMonitor()
+        self._pods_on_gpus = pods_on_gpus
         self._last_map: tuple[str, Mapping[ContainerId, str] | None] = ("", None)
         self._last: _Answered | None = None
 
@@ -90,6 +93,7 @@ class NodeGpuPods(pb_grpc.GpuPodsServiceServicer):
             (*settled.missing, *identification.missing),
             boot_to_wall_s(sample),
             verdicts={verdict.uuid: verdict for verdict in verdicts},
+            last=await self._last_pods(sample, settled, limit_s * (1 - SAMPLING_SHARE)),
         )
         if not identification.missing:
             # Those who share the sample share all of it: ten callers cost little more than one.
@@ -109,6 +113,21 @@ class NodeGpuPods(pb_grpc.GpuPodsServiceServicer):
         if worker_id != self._last_map[0]:
             self._last_map = (worker_id, parse_pod_map(worker_id))
         return self._last_map[1]
+
+    async def _last_pods(
+        self, sample: GpuSample, settled: GpuSample, limit_s: float
+    ) -> Mapping[GpuUuid, LastPods]:
+        """With which pods the GPUs were last seen of whose processes the driver does not tell."""
+        if self._pods_on_gpus is None:
+            return {}
+        self._pods_on_gpus.remember(sample)
+        missing = {part.subject for part in settled.missing}
+        silent = {
+            gpu.uuid
+            for gpu in settled.gpus
+            if not gpu.processes and (sample.taken is None or gpu.uuid in missing)
+        }
+        return await self._pods_on_gpus.last(silent, limit_s) if silent else {}
 
     async def _identify(self, sample: GpuSample, limit_s: float) -> Identification:
         if self._last is not None and self._last.sample is sample:

@@ -14,11 +14,10 @@ from gpupods.identity import NodeName
 from gpupods.kube.api import KubeApi
 from nodeagent.agent import NodeAgent
 from nodeagent.containers.identify import IdentifyMode, ProcessIdentifier
-from nodeagent.containers.identity import Identifier
 from nodeagent.diagnosis.examine import Surroundings
 from nodeagent.health.monitor import HealthMonitor
 from nodeagent.health.policy_files import PolicyFiles
-from nodeagent.reporting.pods import PodsOnGpus
+from nodeagent.pods_on_gpus import PodsOnGpus
 from nodeagent.reporting.reporter import Reporter
 from nodeagent.reporting.status import Reporting
 from nodeagent.settings import NodeAgentSettings
@@ -120,18 +119,23 @@ class Agents:
         )
         identifier = ProcessIdentifier(each.table, each.runtime, self._mode)
         surroundings = each.surroundings(self._clock)
-        reporting = self._reporting(each, identifier)
+        pods = PodsOnGpus(each.gpus, identifier, every_s=LOOK_AFTER * self._health_interval_s)
         agent = NodeAgent(
-            settings, each.gpus, identifier, surroundings, each.health, reporting=reporting
+            settings,
+            each.gpus,
+            identifier,
+            surroundings,
+            each.health,
+            reporting=self._reporting(each, pods),
+            pods_on_gpus=pods if each.node.gpus else None,
         )
         await agent.start()
         each.agent = agent
 
-    def _reporting(self, each: AgentOfNode, identifier: Identifier) -> Reporting | None:
+    def _reporting(self, each: AgentOfNode, pods: PodsOnGpus) -> Reporting | None:
         """What tells the API server of the node's GPUs, where it has any."""
         if self.api is None or not each.node.gpus:
             return None
-        pods = PodsOnGpus(each.gpus, identifier, every_s=LOOK_AFTER * self._health_interval_s)
         return Reporter(self.api, each.node.name, each.health, pods=pods)
 
     async def stop_one(self, name: NodeName) -> None:

@@ -27,7 +27,7 @@ from nodeagent.health.observations import (
 )
 from nodeagent.health.state import StateFolder
 from nodeagent.reporting.own_node import CONDITION
-from nodeagent.reporting.pods import PodsOnGpus
+from nodeagent.pods_on_gpus import PodsOnGpus
 from nodeagent.reporting.reporter import Reporter, ReportPace
 from simulator.apiserver.server import SimulatedApiServer
 from simulator.model import Cluster

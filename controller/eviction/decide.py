@@ -126,17 +126,19 @@ def to_leave(
 ) -> Iterator[PodOnGpu]:
     """The pods that run on ``gpus``, by what the node's agent has just answered.
 
-    A GPU that the agent does not call unfit any more, or of whose processes the driver could not
-    tell, gives none. Each pod comes once.
+    A GPU that the agent does not call unfit any more gives none. Of one of whose processes the
+    driver does not tell, as after it has fallen off the bus, it is those that it was last seen with
+    and whose processes still run. Each pod comes once.
     """
     told: set[str] = set()
     for gpu in gpus:
         for uuid, info in sorted(answered.GpuInfos.items()):
             if info.index != gpu.index or (gpu.uuid and uuid != gpu.uuid):
                 continue
-            if not _is_confirmed(info, policy) or uuid not in answered.GpuPods:
+            if not _is_confirmed(info, policy):
                 continue
-            for row in answered.GpuPods[uuid].pidPods:
+            rows = answered.GpuPods[uuid].pidPods if uuid in answered.GpuPods else ()
+            for row in (*rows, *info.last_pods):
                 if row.pod_uid and row.namespace and row.pod_uid not in told:
                     told.add(row.pod_uid)
                     yield PodOnGpu(PodRef(row.namespace, row.pod), PodUid(row.pod_uid), gpu)

@@ -20,8 +20,8 @@ from controller.eviction.edge import PodEvictions
 from controller.eviction.ledger import Ledger, Workload
 from controller.gpus.asking import NodeAsker
 from controller.gpus.choosing import has_gpus
+from gpupods.clock import Clock, SystemClock
 from gpupods.identity import PodUid
-from gpupods.kube.clock import Clock, SystemClock
 from gpupods.kube.failures import ApiError
 
 log = structlog.get_logger()

@@ -14,7 +14,7 @@ import structlog
 from controller.leader.api import ClaimRefusedError
 from controller.leader.election import Election
 from controller.leader.lease import NOBODY, Claim, Lease
-from gpupods.kube.clock import Clock, SystemClock
+from gpupods.clock import Clock, SystemClock
 from gpupods.kube.failures import ApiError
 
 log = structlog.get_logger()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from gpupods.identity import ContainerId, GpuUuid, NodeName, Pid, PodUid
+from gpupods.identity import ContainerId, GpuUuid, NodeName, Pid, PodRef, PodUid
 
 
 class ProcessType(enum.Enum):
@@ -164,7 +164,9 @@ class GpuHealthDetail:
 class GpuInfo:
     """One physical GPU. ``index`` is None only if the answer tells nothing but its UUID.
 
-    ``health_detail`` is None where there is nothing to tell.
+    ``health_detail`` is None where there is nothing to tell. ``last_pods`` are, where the driver
+    cannot tell what runs on it, the pods that it was last seen with, at ``last_pods_at``, and
+    whose processes still run.
     """
 
     uuid: GpuUuid
@@ -177,6 +179,8 @@ class GpuInfo:
     mig_mode: MigMode
     health: GpuHealth
     health_detail: GpuHealthDetail | None = None
+    last_pods: tuple[PodRef, ...] = ()
+    last_pods_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from gpupods.client.answer import (
     UnattributedProcess,
     UnattributedReason,
 )
-from gpupods.identity import ContainerId, GpuUuid, NodeName, Pid, PodUid
+from gpupods.identity import ContainerId, GpuUuid, NodeName, Pid, PodRef, PodUid
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 
 LONGEST_AGE_MS = 2**32 - 1
@@ -136,6 +136,8 @@ def info_from(uuid: GpuUuid, info: pb.GpuInfo) -> GpuInfo:
         mig_mode=MIG_MODES.get(info.mig_mode, MigMode.UNKNOWN),
         health=HEALTHS.get(info.health, GpuHealth.UNKNOWN),
         health_detail=detail_from(info.health_detail) if info.HasField("health_detail") else None,
+        last_pods=tuple(PodRef(pod.namespace, pod.pod) for pod in info.last_pods),
+        last_pods_at=time_from(info.last_pods_time) if info.HasField("last_pods_time") else None,
     )
 
 

@@ -15,9 +15,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 
+from gpupods.clock import Clock, SystemClock
 from gpupods.kube.api import KubeApi
 from gpupods.kube.backoff import Backoff
-from gpupods.kube.clock import Clock, SystemClock
 from gpupods.kube.encoding import Encoding, Event, Identity, Resource, UndecodableError
 from gpupods.kube.failures import ApiError, GoneError, MalformedError, refusal_in_stream
 from gpupods.kube.listing import Batch, Listing

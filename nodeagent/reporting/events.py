@@ -10,7 +10,7 @@ from typing import Any
 
 from gpupods.logs import shorten
 from gpupods.node_annotations import UnfitGpu, UnfitStanding
-from nodeagent.reporting.pods import PodOnGpu
+from nodeagent.pods_on_gpus import PodOnGpu
 
 COMPONENT = "gpupods-nodeagent"
 NODE_NAMESPACE = "default"

@@ -15,14 +15,15 @@ from dataclasses import dataclass
 import msgspec
 import structlog
 
+from gpupods.clock import Clock, SystemClock
 from gpupods.kube.api import KubeApi
 from gpupods.kube.backoff import Backoff
-from gpupods.kube.clock import Clock, SystemClock
 from gpupods.kube.failures import ApiError, MalformedError
 from gpupods.kube.reflector import Pace, Reflector
 from gpupods.node_annotations import UnfitGpu, format_ids, parse_health, parse_ids
 from nodeagent.health.monitor import HealthMonitor
 from nodeagent.health.verdict import Verdict
+from nodeagent.pods_on_gpus import PodsOnGpus, Witness
 from nodeagent.reporting.own_node import (
     NEEDED,
     STRATEGIC_MERGE,
@@ -34,7 +35,6 @@ from nodeagent.reporting.own_node import (
     resource_of,
     status_path,
 )
-from nodeagent.reporting.pods import PodsOnGpus, Witness
 from nodeagent.reporting.report import Report, report_before_judgement, report_of
 from nodeagent.reporting.status import ReportStatus
 from nodeagent.reporting.teller import EventTeller
@@ -76,7 +76,8 @@ class Reporter:
         api: The API server; stays the giver's to close.
         node_name: The Node.
         monitor: What is known of its GPUs.
-        pods: Where to see which pods are on a GPU, for events on them; None: nowhere.
+        pods: Where to see which pods are on a GPU, for events on them; None: nowhere. It is the
+            giver's to run.
         pace: Times.
         clock: To wait by, and to date the condition.
     """
@@ -101,7 +102,6 @@ class Reporter:
         self._reflector = Reflector(
             api, resource_of(node_name), self._node, self._pace.follow, self._clock
         )
-        self._pods = pods
         self._witness = Witness(pods)
         self._teller = EventTeller(api, node_name, self._witness, self._status, self._clock)
         self._told: tuple[UnfitGpu, ...] | None = None
@@ -127,8 +127,6 @@ class Reporter:
         """Begin; returns at once, whatever the API server does."""
         self._unsubscribe = self._monitor.subscribe(self._verdicts_changed)
         work = [self._reflector.run(), self._keep(), self._teller.run()]
-        if self._pods is not None:
-            work.append(self._pods.run())
         self._tasks = [asyncio.create_task(each) for each in work]
         for task in self._tasks:
             task.add_done_callback(self._ended)

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import structlog
 
+from gpupods.clock import Clock
 from gpupods.kube.api import KubeApi
 from gpupods.kube.backoff import Backoff
-from gpupods.kube.clock import Clock
 from gpupods.kube.failures import ApiError, RefusedError
 from gpupods.node_annotations import UnfitGpu
+from nodeagent.pods_on_gpus import Witness
 from nodeagent.reporting.events import Json, changes_between, node_event, pod_event
-from nodeagent.reporting.pods import Witness
 from nodeagent.reporting.status import ReportStatus
 
 log = structlog.get_logger()

@@ -57,9 +57,9 @@ def aligned(answer: pb.GetGpuPodsResponse, truth: pb.GetGpuPodsResponse) -> pb.G
 
 
 def clear_health(info: pb.GpuInfo) -> None:
-    """Take out whatever is said of the GPU's health."""
+    """Take out whatever is said of the GPU's health, and of who was last on it."""
     for field in info.DESCRIPTOR.fields:
-        if field.name.startswith("health"):
+        if field.name.startswith(("health", "last_pods")):
             info.ClearField(field.name)  # type: ignore[arg-type]  # the stub wants literals
 
 

@@ -41,6 +41,9 @@ def test_it_stays_in_the_answer_and_is_named_as_missing(
         assert [(kind, subject) for kind, subject, _ in missing_parts(answer)] == [
             ("GPU", gpu.uuid)
         ]
+        lost = answer.GpuInfos[gpu.uuid]
+        assert [f"{last.namespace}/{last.pod}" for last in lost.last_pods] == [pod.ref]
+        assert lost.HasField("last_pods_time")
         for info in answer.GpuInfos.values():
             clear_health(info)
         assert as_info(answer.GpuInfos[gpu.uuid]) == as_info(unread_gpu(1, gpu))

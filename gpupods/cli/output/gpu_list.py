@@ -100,6 +100,8 @@ def _until(gpu: ListedGpu) -> str:
 
 
 def _pods(gpu: ListedGpu) -> str:
+    if gpu.pods is None and gpu.info.last_pods:
+        return f"{', '.join(map(str, gpu.info.last_pods))} (last seen)"
     if gpu.pods is None:
         given = ", ".join(map(str, gpu.given_to))
         return f"{UNKNOWN} (given to {given})" if given else UNKNOWN

@@ -40,8 +40,7 @@ def table(
         lines += [Text(), *_gpu_title(gpu.info, wide=wide, width=width)]
         lines += [Text(line, style=style) for line, style in _health(gpu.info, wide=wide)]
         if not gpu.processes:
-            whose = " of this pod" if question.only_this_pod else ""
-            lines.append(Text(f"  no process{whose} found", style=QUIET))
+            lines.append(Text(f"  {_nobody(gpu.info, question)}", style=QUIET))
         for row in rows:
             lines += layout.render(row)
     lines += [Text(line) for line in _remarks(answer, question)]
@@ -110,6 +109,15 @@ def _facts(info: GpuInfo, wide: bool) -> Iterator[str]:  # noqa: FBT001
     if wide:
         yield shown(info.uuid)
         yield f"PCI {shown(info.pci_address or UNKNOWN)}"
+
+
+def _nobody(info: GpuInfo, question: Question) -> str:
+    """Instead of rows."""
+    if info.last_pods:
+        at = f" at {moment(info.last_pods_at)}" if info.last_pods_at is not None else ""
+        pods = ", ".join(shown(str(pod)) for pod in info.last_pods)
+        return f"its processes are not known; last seen{at} and still running: {pods}"
+    return f"no process{' of this pod' if question.only_this_pod else ''} found"
 
 
 def _health(info: GpuInfo, *, wide: bool) -> Iterator[tuple[str, str]]:

@@ -88,10 +88,13 @@ def cluster() -> health_pb2.ListGpusResponse:
     )
     away.info.ClearField("gpuName")
     away.info.ClearField("memory_known")
+    lost = gpu("node-1", 1, pb.GPU_HEALTH_UNFIT, FELL_OFF, pods_known=False)
+    lost.info.last_pods.add(namespace="shop", pod="web-2")
+    lost.info.last_pods_time.CopyFrom(SAMPLED)
     return health_pb2.ListGpusResponse(
         gpus=[
             gpu("node-1", 0, pods=[pod("team-a", "train-0"), pod("shop", "web-1")]),
-            gpu("node-1", 1, pb.GPU_HEALTH_UNFIT, FELL_OFF, pods_known=False),
+            lost,
             gpu("node-1", 2, pb.GPU_HEALTH_UNFIT, EXCLUDED, pods=[pod("team-a", "train-0")]),
             gpu("node-2", 0, pb.GPU_HEALTH_UNFIT, RECOVERS, other_processes=1),
             gpu("node-2", 1, pb.GPU_HEALTH_FIT, RESTORED),

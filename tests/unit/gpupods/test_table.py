@@ -73,6 +73,16 @@ def unfit() -> pb.GetGpuPodsResponse:
     return response
 
 
+def lost() -> pb.GetGpuPodsResponse:
+    response = unfit()
+    del response.GpuPods[GPU0]
+    info = response.GpuInfos[GPU0]
+    for pod in ("train-0", "train-1"):
+        info.last_pods.add(namespace="team-a", pod=pod)
+    info.last_pods_time.CopyFrom(SAMPLED)
+    return response
+
+
 def restored() -> pb.GetGpuPodsResponse:
     response = unfit()
     response.GpuInfos[GPU0].health = pb.GPU_HEALTH_FIT
@@ -94,6 +104,7 @@ def restored() -> pb.GetGpuPodsResponse:
         ("no-driver.txt", no_driver, TRAIN, False, None),
         ("unfit-and-rounded-up.txt", unfit, Question(TRAIN_UID), False, None),
         ("unfit-wide.txt", unfit, Question(TRAIN_UID), True, None),
+        ("fallen-off-the-bus.txt", lost, Question("web"), False, None),
         ("restored.txt", restored, Question(TRAIN_UID), False, None),
     ],
 )

@@ -15,11 +15,17 @@ from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
 from nodeagent.agent import NodeAgent
 from nodeagent.containers.identify import ProcessIdentifier
 from nodeagent.diagnosis.examine import Surroundings
+from nodeagent.pods_on_gpus import PodsOnGpus
 from nodeagent.processes.table import ProcessFacts
 from nodeagent.settings import NodeAgentSettings
-from simulator.changes import set_runtime_fault
+from simulator.changes import (
+    kill_process,
+    set_driver_fault,
+    set_gpu_lost,
+    set_runtime_fault,
+)
 from simulator.gpus import SimulatedGpus
-from simulator.kinds import RuntimeFault
+from simulator.kinds import DriverFault, RuntimeFault
 from simulator.model import SimNode
 from simulator.pci import SimulatedPciBus
 from simulator.processes import SimulatedProcessTable
@@ -49,7 +55,8 @@ async def agent(world: Small) -> AsyncIterator[tuple[Any, CountedTable]]:
     surroundings = Surroundings(runtime, table, SimulatedPciBus(world.node))
     settings = NodeAgentSettings(grpc_listen=HostPort("127.0.0.1", 0), node_name="gpu-1")
     gpus = SimulatedGpus(world.node, world.cluster.clock)
-    started = NodeAgent(settings, gpus, identifier, surroundings)
+    pods = PodsOnGpus(gpus, identifier)
+    started = NodeAgent(settings, gpus, identifier, surroundings, pods_on_gpus=pods)
     at = await started.start()
     async with grpc.aio.insecure_channel(str(at)) as channel:
         yield pb_grpc.GpuPodsServiceStub(channel), table
@@ -104,3 +111,33 @@ async def test_an_answer_that_lacks_something_is_not_given_again() -> None:
     assert [part.kind for part in lacking.missing] == [pb.MISSING_KIND_RUNTIME]
     assert not whole.missing
     assert len(rows(whole)) == 3
+
+
+async def test_a_gpu_that_tells_nothing_any_more_has_the_pods_that_it_was_last_seen_with() -> None:
+    world = small()
+    first, second = world.node.gpus
+    async with agent(world) as (stub, _):
+        before = await stub.GetGpuPods(pb.GetGpuPodsRequest())
+        set_gpu_lost(world.node, 1)
+        after = await stub.GetGpuPods(pb.GetGpuPodsRequest())
+        for pid in list(world.node.processes):
+            kill_process(world.node, pid)
+        ended = await stub.GetGpuPods(pb.GetGpuPodsRequest())
+    assert [len(info.last_pods) for info in before.GpuInfos.values()] == [0, 0]
+    lost = after.GpuInfos[second.uuid]
+    expected = pb.LastPod(namespace="vision", pod="resnet-0", pod_uid=world.pod.uid)
+    assert list(lost.last_pods) == [expected]
+    assert lost.last_pods_time == before.sample_time
+    assert second.uuid not in after.GpuPods
+    assert list(after.GpuInfos[first.uuid].last_pods) == []
+    assert list(ended.GpuInfos[second.uuid].last_pods) == []
+    assert not ended.GpuInfos[second.uuid].HasField("last_pods_time")
+
+
+async def test_of_a_driver_that_answers_no_more_all_gpus_have_them() -> None:
+    world = small()
+    async with agent(world) as (stub, _):
+        await stub.GetGpuPods(pb.GetGpuPodsRequest())
+        set_driver_fault(world.node, DriverFault.NOT_LOADED)
+        after = await stub.GetGpuPods(pb.GetGpuPodsRequest())
+    assert [len(info.last_pods) for info in after.GpuInfos.values()] == [1, 1]

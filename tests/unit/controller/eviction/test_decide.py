@@ -122,6 +122,15 @@ def test_the_pods_on_the_gpu_and_nobody_else_each_once() -> None:
     ]
 
 
+def test_of_a_gpu_that_tells_nothing_any_more_those_that_it_was_last_seen_with() -> None:
+    response = answered()
+    del response.GpuPods["GPU-0"]
+    for name in ("web", "db"):
+        last = pb.LastPod(namespace="team", pod=name, pod_uid=f"uid-{name}")
+        response.GpuInfos["GPU-0"].last_pods.append(last)
+    assert [pod.uid for pod in to_leave([DUE], response, POLICY)] == ["uid-web", "uid-db"]
+
+
 @pytest.mark.parametrize(
     "response",
     [

@@ -8,7 +8,7 @@ import pytest
 
 from nodeagent.containers.identify import ProcessIdentifier
 from nodeagent.health.verdict import Standing
-from nodeagent.reporting.pods import PodOnGpu, PodsOnGpus, Witness
+from nodeagent.pods_on_gpus import PodOnGpu, PodsOnGpus, Witness
 from simulator.changes import (
     kill_process,
     set_driver_fault,

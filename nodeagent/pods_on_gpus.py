@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import structlog
 
+from gpupods.clock import Clock, SystemClock
 from gpupods.identity import GpuUuid, Pid
-from gpupods.kube.clock import Clock, SystemClock
 from nodeagent.containers.identity import Identifier
 from nodeagent.gpus.sample import GpuSample, GpuSource, Moment
 from nodeagent.health.verdict import Standing, Verdict
@@ -36,6 +36,14 @@ class PodOnGpu:
 
 
 PodsByGpu = Mapping[GpuUuid, tuple[PodOnGpu, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class LastPods:
+    """The pods that a GPU was last seen with, of those whose processes still run."""
+
+    at: Moment
+    pods: tuple[PodOnGpu, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,26 +83,39 @@ class PodsOnGpus:
     async def run(self) -> None:
         """Keep what GPUs were last seen with, until cancelled."""
         while True:
-            self._remember(await self._gpus.sample(self._limit_s))
+            self.remember(await self._gpus.sample(self._limit_s))
             await self._clock.sleep(self._every_s)
 
     async def look(self) -> PodsByGpu:
         """The pods on each GPU now, by namespace and name."""
-        self._remember(await self._gpus.sample(self._limit_s))
-        last = dict(self._last)
+        self.remember(await self._gpus.sample(self._limit_s))
+        return {uuid: last.pods for uuid, last in (await self.last(set(self._last))).items()}
+
+    async def last(
+        self, uuids: AbstractSet[GpuUuid], limit_s: float | None = None
+    ) -> Mapping[GpuUuid, LastPods]:
+        """The pods that these GPUs were last seen with; a GPU that never told is left out.
+
+        ``limit_s``: other than the one of every look.
+        """
+        seen = {uuid: self._last[uuid] for uuid in uuids if uuid in self._last}
         by_moment: dict[Moment, set[Pid]] = defaultdict(set)
-        for seen in last.values():
-            by_moment[seen.at] |= seen.pids
+        for each in seen.values():
+            by_moment[each.at] |= each.pids
         pods: dict[tuple[Moment, Pid], PodOnGpu] = {}
         for moment, pids in by_moment.items():
-            for pid, pod in (await self._pods_of(pids, moment)).items():
+            for pid, pod in (await self._pods_of(pids, moment, limit_s)).items():
                 pods[moment, pid] = pod
         return {
-            uuid: tuple(sorted({pods[seen.at, pid] for pid in seen.pids if (seen.at, pid) in pods}))
-            for uuid, seen in last.items()
+            uuid: LastPods(
+                each.at,
+                tuple(sorted({pods[each.at, pid] for pid in each.pids if (each.at, pid) in pods})),
+            )
+            for uuid, each in seen.items()
         }
 
-    def _remember(self, sample: GpuSample) -> None:
+    def remember(self, sample: GpuSample) -> None:
+        """What each GPU of ``sample`` is seen with, if it tells."""
         if sample.taken is None:
             return
         silent = {missing.subject for missing in sample.missing}
@@ -103,10 +124,12 @@ class PodsOnGpus:
                 pids = frozenset(process.pid for process in gpu.processes)
                 self._last[gpu.uuid] = _LastSeen(sample.taken, pids)
 
-    async def _pods_of(self, pids: AbstractSet[Pid], at: Moment) -> dict[Pid, PodOnGpu]:
+    async def _pods_of(
+        self, pids: AbstractSet[Pid], at: Moment, limit_s: float | None
+    ) -> dict[Pid, PodOnGpu]:
         if not pids:
             return {}
-        found = await self._identifier.identify(sorted(pids), at, self._limit_s)
+        found = await self._identifier.identify(sorted(pids), at, limit_s or self._limit_s)
         pods = {}
         for pid, process in found.processes.items():
             container = found.containers.get(process.container) if process.container else None

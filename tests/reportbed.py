@@ -26,8 +26,8 @@ from nodeagent.health.observations import (
     XidSeen,
 )
 from nodeagent.health.state import StateFolder
-from nodeagent.reporting.own_node import CONDITION
 from nodeagent.pods_on_gpus import PodsOnGpus
+from nodeagent.reporting.own_node import CONDITION
 from nodeagent.reporting.reporter import Reporter, ReportPace
 from simulator.apiserver.server import SimulatedApiServer
 from simulator.model import Cluster

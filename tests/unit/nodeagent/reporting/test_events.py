@@ -9,8 +9,8 @@ import pytest
 
 from gpupods.node_annotations import UnfitGpu
 from nodeagent.health.verdict import Standing
-from nodeagent.reporting.events import changes_between, node_event, pod_event
 from nodeagent.pods_on_gpus import PodOnGpu
+from nodeagent.reporting.events import changes_between, node_event, pod_event
 from nodeagent.reporting.report import report_of
 from tests.unit.nodeagent.reporting.verdicts import excluded, unfit
 

@@ -49,8 +49,12 @@ async def test_what_is_told_already_is_not_told_again(tmp_path: Path) -> None:
             after.read(WELL, LOST)
             there.heartbeat()
             await there.settled()
-        assert there.patches == before
-        assert len(there.events) == 1
+            assert there.patches == before
+            assert len(there.events) == 1
+            after.xid(142, 0)
+            await there.until(lambda: len(there.events) > 1)
+            await there.settled()
+        assert [each["message"][:5] for each in there.events] == ["GPU 1", "GPU 0"]
 
 
 async def test_a_driver_that_hangs_at_the_start_takes_all_known_gpus_out(tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 """Somebody takes away or changes what is ours on the Node: it is put right."""
 
+from dataclasses import replace
+
 import pytest
 
 from nodeagent.health.observations import Reading
-from tests.reportbed import WELL, bed, reporting
+from tests.reportbed import QUICK, WELL, bed, reporting
 
 
 @pytest.mark.parametrize("field", ["ids", "health"])
@@ -43,17 +45,30 @@ async def test_a_condition_that_is_changed_is_put_right() -> None:
 
 async def test_two_that_take_turns_are_slow_and_real_news_is_not() -> None:
     """Another tool writes its own value again and again."""
+    patient = replace(QUICK, first_pause_s=3600.0, longest_contest_s=3600.0)
+    async with bed() as there, reporting(there, pace=patient) as agent:
+        agent.read()
+        agent.xid(79, 1)
+        await there.until_ids("1")
+        there.annotate(ids="7")
+        await there.until_ids("1")
+        there.annotate(ids="7")
+        await there.settled()
+        assert there.ids == "7", "the second time is not before half an hour"
+        assert agent.reporter.status.put_right == 1
+        agent.xid(79, 0)
+        await there.until_ids("0,1")
+
+
+async def test_what_had_to_wait_is_put_right_all_the_same() -> None:
     async with bed() as there, reporting(there) as agent:
-        agent.read(WELL, WELL, WELL)
+        agent.read()
         agent.xid(79, 1)
         await there.until_ids("1")
         for _ in range(5):
             there.annotate(ids="7")
             await there.until_ids("1")
-        assert agent.reporter._contest._step_s == 0.05, "ever slower, up to the limit"
-        there.annotate(ids="7")
-        agent.xid(79, 0)
-        await there.until_ids("0,1")
+        assert agent.reporter.status.put_right == 5
 
 
 async def test_a_reading_that_changes_nothing_is_no_reason_to_write() -> None:

@@ -103,6 +103,17 @@ def test_a_restoration_is_done_once() -> None:
     assert heeding.unfit == []
 
 
+def test_a_restoration_that_is_read_again_ends_no_later_exclusion() -> None:
+    heeding = Heeding()
+    words = heeding.restored()
+    heeding.heed(words)
+    heeding.clock.advance(10)
+    heeding.monitor.exclude(1, Word("ben", "seen smoke", heeding.clock.wall))
+    heeding.heed(words)
+    heeding.read()
+    assert heeding.unfit == [1]
+
+
 @pytest.mark.parametrize("number", [142, 999], ids=["known", "unknown"])
 def test_one_given_before_a_fault_does_not_end_it(number: int) -> None:
     heeding = Heeding()

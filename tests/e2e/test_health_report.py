@@ -39,6 +39,13 @@ def start(world: World, *flags: str) -> None:
     until_watched(world)
 
 
+def until_looked(world: World) -> None:
+    """Wait until the agent has seen who is on the GPUs."""
+    asked = "nvmlDeviceGetComputeRunningProcesses_v3"
+    gpus = len(world.driver.scenario.gpus)
+    until(lambda: world.driver.count(asked).finished, lambda done: done >= gpus, "a look")
+
+
 def word(kind: OverrideKind, board: str = "", until: datetime | None = None) -> Override:
     return Override(kind, "anna@example", "smells burnt", datetime.now(UTC), until, board)
 
@@ -81,6 +88,12 @@ def test_a_gpu_off_the_bus_names_the_pods_that_were_on_it(world: World) -> None:
     world.scene.put(1, pod.process())
     world.scene.put(2, other.process())
     start(world)
+    lists = "nvmlDeviceGetComputeRunningProcesses_v3"
+    until(
+        lambda: world.driver.count(lists).finished,
+        lambda now: now >= len(world.driver.scenario.gpus),
+        "a look at who is on the GPUs",
+    )
     lost = uuid(world, 1)
     world.driver.change(lambda now: now.with_gpu(lost, lambda gpu: replace(gpu, lost=True)))
     until_node(world, lambda now: now.ids == "1")

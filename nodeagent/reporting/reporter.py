@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import msgspec
@@ -24,6 +23,7 @@ from gpupods.node_annotations import UnfitGpu, format_ids, parse_health, parse_i
 from nodeagent.health.monitor import HealthMonitor
 from nodeagent.health.verdict import Verdict
 from nodeagent.pods_on_gpus import PodsOnGpus, Witness
+from nodeagent.reporting.node_store import NodeStore
 from nodeagent.reporting.own_node import (
     NEEDED,
     STRATEGIC_MERGE,
@@ -98,7 +98,7 @@ class Reporter:
         self._monitor = monitor
         self._pace = pace or ReportPace()
         self._clock = clock or SystemClock()
-        self._node = _NodeStore(self._node_changed)
+        self._node = NodeStore(self._node_changed)
         self._reflector = Reflector(
             api, resource_of(node_name), self._node, self._pace.follow, self._clock
         )
@@ -273,31 +273,3 @@ class Reporter:
         self._teller.tell(self._told or (), report.gpus, node.metadata.uid)
         self._told = report.gpus
         self._carried = report
-
-
-class _NodeStore:
-    """The latest that is known of the Node: what a reflector fills, and answers to patches."""
-
-    def __init__(self, changed: Callable[[], None]) -> None:
-        self.node: OwnNode | None = None
-        self._changed = changed
-
-    def put(self, item: OwnNode) -> None:
-        if not item.replaces(self.node):
-            return
-        self.node = item
-        self._changed()
-
-    def remove(self, uid: str) -> None:
-        if self.node is not None and self.node.metadata.uid == uid:
-            self.node = None
-            self._changed()
-
-    def uids(self) -> AbstractSet[str]:
-        return set() if self.node is None else {self.node.metadata.uid}
-
-    def listed(self) -> None:
-        pass
-
-    def waiting(self, reason: str) -> None:
-        pass

@@ -9,7 +9,8 @@ async def test_it_is_tried_again() -> None:
         await agent.follows()
         there.server.faults.refuse_next(409, "Conflict", times=3)
         agent.xid(79, 1)
-        await there.until_ids("1")
+        await there.until(lambda: agent.reporter.status.written)
+        assert there.ids == "1"
         assert agent.reporter.status.failed == 3
         assert agent.reporter.status.problem == ""
         assert agent.reporter.status.written == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,6 +12,16 @@ from nodeagent.health.observations import Presence, Reading, Word
 
 _STANDING = frozenset({condition_cause(Condition.ROW_REMAP_FAILURE)})
 """Conditions that hold at each reading and yet can be lived with, if an operator says so."""
+_AWAY = frozenset(
+    map(
+        condition_cause,
+        (
+            *(Condition.LOST, Condition.MISSING, Condition.UNREADABLE, Condition.RESET_REQUIRED),
+            *(Condition.DRIVER_HANG, Condition.DRIVER_UNAVAILABLE),
+        ),
+    )
+)
+"""Conditions in which a GPU does not answer: no word makes it of use to anybody."""
 _EVENTS = frozenset({condition_cause(Condition.UNCORRECTABLE_ECC)})
 """Conditions that happen, where the others hold for a while."""
 _ROUNDING_S = 0.001
@@ -18,13 +29,19 @@ _ROUNDING_S = 0.001
 
 
 def restored(state: GpuState, word: Word, now: Now) -> GpuState:
-    """What was before the word ends with it; what cannot go away by itself is accepted."""
+    """What was before the word ends with it; what cannot go away by itself is accepted.
+
+    A GPU that does not answer is as unfit as before: as of the word, so that whoever gave it can
+    tell that it was heeded.
+    """
     left = []
     for fault in state.faults:
         if not _was_before(fault, word, state, now):
             left.append(fault)
         elif fault.cause in _STANDING or fault.cause.kind == CauseKind.RECOVERY_ACTION.value:
             left.append(replace(fault, accepted=word))
+        elif fault.cause in _AWAY and _holds(fault, state):
+            left.append(replace(fault, since_wall=_after(word.given_wall)))
         else:
             state = state.settling(fault)
     return replace(state, exclusion=None, heeded_wall=word.given_wall, faults=tuple(left))
@@ -42,6 +59,18 @@ def _was_before(fault: Fault, word: Word, state: GpuState, now: Now) -> bool:
         return now.wall - state.clock_s <= word.given_wall
     last_wall = now.wall - (state.clock_s - fault.last_s)
     return last_wall <= word.given_wall + _ROUNDING_S
+
+
+def _holds(fault: Fault, state: GpuState) -> bool:
+    """Whether no reading since has shown the GPU without it."""
+    return fault.boot_id == state.boot_id and (
+        state.clean is None or state.clean.since_s <= fault.last_s
+    )
+
+
+def _after(wall: float) -> float:
+    """The next whole second: times are reported in those."""
+    return math.floor(wall) + 1.0
 
 
 def without_accepted(state: GpuState, wrong: Sequence[Cause], reading: Reading) -> GpuState:

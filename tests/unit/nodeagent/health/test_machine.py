@@ -349,8 +349,29 @@ def test_a_word_does_not_bring_a_lost_gpu_back() -> None:
     life = Life()
     life.read(LOST)
     life.restore()
+    assert life.causes == ["lost"]
+    since = life.state.faults[0].since_wall
+    assert since == int(since) > life.wall, "whoever gave the word can tell that it was heeded"
     life.read(LOST)
+    assert life.causes == ["lost"]
+    life.recover()
+    assert life.fit
+
+
+def test_a_word_ends_what_a_gpu_that_is_back_only_has_to_wait_for() -> None:
+    life = Life()
+    life.read(LOST)
+    life.read()
     assert not life.fit
+    life.restore()
+    assert life.fit
+
+
+def test_a_word_does_not_make_a_driver_answer() -> None:
+    life = Life()
+    life.read(replace(LOST, presence=Presence.DRIVER_HANGS))
+    life.restore()
+    assert life.causes == ["driver-hang"]
 
 
 def test_a_changed_policy_judges_what_is_known_anew() -> None:

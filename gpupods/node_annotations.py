@@ -7,9 +7,9 @@ command leaves for the agent. Reading never raises: what is not understood is sa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -26,6 +26,15 @@ node's agent, so that Kubernetes' own rights decide who may, and the word outliv
 
 HIGHEST_INDEX = 1023
 """No node has that many GPUs: what is above it is a mistake, not an index."""
+HIGHEST_XID = 2**32 - 1
+
+Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+"""A time that knows its zone. What is read is in UTC."""
+
+_UNREADABLE = (msgspec.DecodeError, UnicodeEncodeError, RecursionError)
+"""What decoding raises: RecursionError of what is nested thousands of times."""
+
+T = TypeVar("T", bound="UnfitGpu | Override")
 
 
 class UnfitStanding(StrEnum):
@@ -52,17 +61,17 @@ class UnfitGpu(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
         until: When that word ends; None: when it is taken back.
     """
 
-    index: int
+    index: Annotated[int, msgspec.Meta(ge=0, le=HIGHEST_INDEX)]
     uuid: str
     pci_address: str
     standing: UnfitStanding
     reason: str
-    since: datetime | None = None
+    since: Moment | None = None
     action: str = ""
     source: str = ""
-    xid: int = 0
+    xid: Annotated[int, msgspec.Meta(ge=0, le=HIGHEST_XID)] = 0
     who: str = ""
-    until: datetime | None = None
+    until: Moment | None = None
 
 
 class OverrideKind(StrEnum):
@@ -126,13 +135,35 @@ def format_health(unfit: Iterable[UnfitGpu]) -> str | None:
 
 
 def parse_health(value: str | None) -> tuple[tuple[UnfitGpu, ...], str]:
-    """The unfit GPUs of an annotation, and what is wrong with it; "" where nothing is."""
+    """The unfit GPUs of an annotation, and what is wrong with it; "" where nothing is.
+
+    One entry that is not understood costs none of the others.
+    """
     if value is None:
         return (), ""
+    wrong = f"{HEALTH} is not what a node agent writes"
     try:
-        return msgspec.json.decode(value, type=tuple[UnfitGpu, ...]), ""
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
-        return (), f"{HEALTH} is not what a node agent writes: {error}"
+        listed = msgspec.json.decode(value, type=tuple[msgspec.Raw, ...])
+    except _UNREADABLE as error:
+        return (), f"{wrong}: {error}"
+    unfit, problems = [], []
+    for raw in listed:
+        try:
+            gpu = msgspec.json.decode(raw, type=UnfitGpu)
+            unfit.append(_in_utc(gpu, since=gpu.since, until=gpu.until))
+        except (*_UNREADABLE, OverflowError) as error:
+            problems.append(str(error))
+    return tuple(unfit), f"{wrong}: {'; '.join(problems)}" if problems else ""
+
+
+def _in_utc(read: T, **times: datetime | None) -> T:
+    """With these times in UTC.
+
+    Raises:
+        OverflowError: one of them is in no calendar.
+    """
+    known = {name: time.astimezone(UTC) for name, time in times.items() if time is not None}
+    return msgspec.structs.replace(read, **known)
 
 
 def format_overrides(overrides: Mapping[int, Override]) -> str | None:
@@ -151,26 +182,35 @@ def parse_overrides(value: str | None) -> tuple[dict[int, Override], str]:
         return {}, ""
     try:
         found: Any = msgspec.json.decode(value, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+    except _UNREADABLE as error:
         return {}, f"{OVERRIDES} is not a JSON object: {error}"
     overrides: dict[int, Override] = {}
     problems = []
     for key, raw in found.items():
         index = _index(key)
-        try:
-            word = msgspec.json.decode(raw, type=Override)
-        except msgspec.DecodeError as error:
-            problems.append(f"{OVERRIDES}, of GPU {key}: {error}")
-            continue
         if index is None:
             problems.append(f"{OVERRIDES}: {key!r} is no index of a GPU")
-        elif _without_zone(word):
-            problems.append(
-                f"{OVERRIDES}, of GPU {key}: a time has no zone: write 2026-01-31T12:00:00Z"
-            )
-        else:
-            overrides[index] = word
+            continue
+        try:
+            overrides[index] = _word(raw)
+        except ValueError as error:
+            problems.append(f"{OVERRIDES}, of GPU {key}: {error}")
     return overrides, "; ".join(problems)
+
+
+def _word(raw: msgspec.Raw) -> Override:
+    """One word, its times in UTC.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        word = msgspec.json.decode(raw, type=Override)
+        if any(time is not None and time.tzinfo is None for time in (word.given, word.until)):
+            raise ValueError("a time has no zone: write 2026-01-31T12:00:00Z")
+        return _in_utc(word, given=word.given, until=word.until)
+    except (*_UNREADABLE, OverflowError) as error:
+        raise ValueError(str(error)) from error
 
 
 def with_override(value: str | None, index: int, override: Override) -> str:
@@ -183,11 +223,7 @@ def with_override(value: str | None, index: int, override: Override) -> str:
     if value is not None:
         try:
             words = msgspec.json.decode(value, type=dict[str, msgspec.Raw])
-        except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        except _UNREADABLE as error:
             raise ValueError(f"{OVERRIDES} is not a JSON object: {error}") from error
     kept = {key: word for key, word in words.items() if _index(key) != index}
     return msgspec.json.encode(kept | {str(index): override}).decode()
-
-
-def _without_zone(word: Override) -> bool:
-    return any(time is not None and time.tzinfo is None for time in (word.given, word.until))

@@ -89,11 +89,43 @@ def test_health_as_other_programs_see_it() -> None:
     assert format_health([]) is None
 
 
-@pytest.mark.parametrize("value", ["", "{}", "[1]", '[{"index":"x"}]', "\udc80"])
+NESTED = "[" * 100_000 + "]" * 100_000
+
+
+@pytest.mark.parametrize("value", ["", "{}", "[1]", '[{"index":"x"}]', "\udc80", NESTED])
 def test_health_of_another_tool(value: str) -> None:
     found, problem = parse_health(value)
     assert found == ()
     assert "not what a node agent writes" in problem
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "wrong"),
+    [
+        ("index", -1, "index"),
+        ("index", HIGHEST_INDEX + 1, "index"),
+        ("xid", -1, "xid"),
+        ("xid", 2**32, "xid"),
+        ("since", "2026-01-31T12:00:00", "timezone"),
+        ("until", "0001-01-01T00:00:00+14:00", "range"),
+    ],
+)
+def test_one_gpu_that_is_not_understood_costs_no_other(
+    field: str, value: str | int, wrong: str
+) -> None:
+    """Whoever may write to the Node may write this, and it must stop nobody who reads all Nodes."""
+    bad = msgspec.to_builtins(LOST) | {field: value}
+    found, problem = parse_health(msgspec.json.encode([bad, EXCLUDED]).decode())
+    assert found == (EXCLUDED,)
+    assert wrong in problem
+
+
+def test_times_of_health_are_read_in_utc() -> None:
+    there = AT.astimezone(timezone(timedelta(hours=5)))
+    ((gpu,), problem) = parse_health(format_health([msgspec.structs.replace(LOST, since=there)]))
+    assert (gpu.since, problem) == (AT, "")
+    assert gpu.since is not None
+    assert gpu.since.tzinfo is UTC
 
 
 def test_health_of_a_newer_agent_has_more_in_it() -> None:
@@ -114,7 +146,7 @@ def test_overrides_as_other_programs_see_them() -> None:
     )
 
 
-@pytest.mark.parametrize("value", ["", "[]", "null", "x", "\udc80"])
+@pytest.mark.parametrize("value", ["", "[]", "null", "x", "\udc80", NESTED, f'{{"0": {NESTED}}}'])
 def test_overrides_that_are_none(value: str) -> None:
     found, problem = parse_overrides(value)
     assert found == {}
@@ -128,6 +160,11 @@ def test_overrides_that_are_none(value: str) -> None:
         ("1", {"kind": "exclude"}, "of GPU 1: .*missing required field"),
         ("1", {"kind": "sell", "who": "", "why": "", "given": "2026-01-31T12:00:00Z"}, "sell"),
         ("1", {"kind": "exclude", "who": "", "why": "", "given": "2026-01-31T12:00:00"}, "zone"),
+        (
+            "1",
+            {"kind": "exclude", "who": "", "why": "", "given": "0001-01-01T00:00:00+14:00"},
+            "range",
+        ),
     ],
 )
 def test_one_word_that_is_not_understood_costs_no_other(
@@ -144,3 +181,4 @@ def test_times_of_other_zones_are_the_same_times() -> None:
     word = Override(OverrideKind.EXCLUDE, "anna", "", there)
     found, _ = parse_overrides(format_overrides({0: word}))
     assert found[0].given == AT
+    assert found[0].given.tzinfo is UTC

@@ -294,3 +294,9 @@ async def _answered(call: Any) -> Any:
         raise PodRefusedError(
             f"rpc error: code = {error.code().name} desc = {error.details()}"
         ) from error
+    except asyncio.CancelledError:
+        asking = asyncio.current_task()
+        if asking is not None and asking.cancelling():
+            raise
+        # The plugin's stream has ended meanwhile, and its connection was given up over this call.
+        raise PodRefusedError("rpc error: code = CANCELED desc = the plugin is gone") from None

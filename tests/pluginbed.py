@@ -181,6 +181,8 @@ class Bed:
     async def restart_plugin(self) -> None:
         """The agent is another process then, with another monitor."""
         await self.stop_plugin()
+        # Else what the kubelet asks next may still go to the one that is gone.
+        await until(lambda: not any(self.kubelet.allocatable.values()))
         self.monitor = self._monitor()
         await self.start_plugin()
 

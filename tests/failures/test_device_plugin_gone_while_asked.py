@@ -1,4 +1,4 @@
-"""The plugin is given up over a call of the kubelet's: the pod is refused, and the kubelet goes on."""
+"""The plugin is given up over a call of the kubelet: the pod is refused, no task ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ async def test_the_pod_is_refused() -> None:
     async with bed(look_for_s=20.0) as made:
         pod = sharing("one", 5, "1")
         asking = asyncio.create_task(made.run(pod))  # the API server does not know of it yet
-        await until(lambda: made.plugin.allocator._turn.locked())
+        await until(made.plugin.allocator._turn.locked)
         await made.kubelet.drop(GPU_MEMORY)
         with pytest.raises(PodRefusedError, match=r"CANCEL"):
             await asking

@@ -12,11 +12,13 @@ from typing import TypeAlias
 
 from controller.cache.records import NodeRecord
 from gpupods.identity import NodeName, PodRef, PodUid
+from gpupods.logs import shorten
 from gpupods.node_annotations import UnfitStanding, parse_health
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 
 EVICT = "gpupods.io/evict"
-"""A pod's annotation: whether it may be evicted from an unfit GPU."""
+"""A pod's annotation: whether it may be evicted from an unfit GPU. Another value than these two was
+meant to say something, and is taken for a no."""
 NEVER, ALLOWED = "never", "allowed"
 
 MIRROR = "kubernetes.io/config.mirror"
@@ -114,7 +116,7 @@ def too_many(emptied: int, with_gpus: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PodOnGpu:
-    """A pod with processes on a GPU that is to be emptied."""
+    """A pod with processes on a GPU that is to be emptied, by the word of its node's agent."""
 
     ref: PodRef
     uid: PodUid
@@ -128,8 +130,11 @@ def to_leave(
 
     A GPU that the agent does not call unfit any more gives none. Of one of whose processes the
     driver does not tell, as after it has fallen off the bus, it is those that it was last seen with
-    and whose processes still run. Each pod comes once.
+    and whose processes still run; where the driver tells nothing at all it is nobody. Each comes
+    once.
     """
+    if any(part.kind == pb.MISSING_KIND_DRIVER for part in answered.missing):
+        return
     told: set[str] = set()
     for gpu in gpus:
         for uuid, info in sorted(answered.GpuInfos.items()):
@@ -184,13 +189,16 @@ def judge(pod: PodNow | None, uid: PodUid) -> Leave | None:
 
 
 def _against(pod: PodNow) -> str:
-    if pod.annotations.get(EVICT) == NEVER:
+    told = pod.annotations.get(EVICT)
+    if told == NEVER:
         return f"its annotation {EVICT} is {NEVER!r}"
+    if told not in (None, ALLOWED):
+        return f"its annotation {EVICT} is {shorten(told)!r}: write {NEVER} or {ALLOWED}"
     if MIRROR in pod.annotations:
         return "it is a static pod, which only its node's files can stop"
     if pod.owner is not None and pod.owner[0] == "DaemonSet":
         return "its DaemonSet would start it again on the same node"
-    if pod.owner is None and pod.annotations.get(EVICT) != ALLOWED:
+    if pod.owner is None and told != ALLOWED:
         return (
             "no controller would start it again elsewhere; the annotation "
             f"{EVICT}: {ALLOWED} lets it be evicted all the same"

@@ -5,6 +5,7 @@ Nothing is ever deleted: the eviction API keeps to PodDisruptionBudgets.
 
 from __future__ import annotations
 
+import enum
 import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,6 +25,8 @@ NEEDED = (
     "(manifests/components/eviction)"
 )
 NOT_FOUND, CONFLICT = 404, 409
+FATE_UNKNOWN = (502, 503, 504)
+"""A proxy's, or the server's own, when it has not waited for the end of what it began."""
 COMPONENT = "gpupods-controller"
 LONGEST_MESSAGE = 1000
 
@@ -42,6 +45,14 @@ class _Status(Shape, frozen=True):
 class _Pod(Shape, frozen=True):
     metadata: _Meta
     status: _Status | None = None
+
+
+class Outcome(enum.Enum):
+    """What has become of a pod that was to be evicted."""
+
+    EVICTED = "evicted"
+    GONE = "gone"
+    """It was not there any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +83,8 @@ class PodEvictions:
             raise
         return _pod_now(answer)
 
-    async def evict(self, ref: PodRef, uid: PodUid) -> Refusal | None:
-        """Evict the pod of this name and uid. None: done, or it is gone.
+    async def evict(self, ref: PodRef, uid: PodUid) -> Outcome | Refusal:
+        """Evict the pod of this name and uid.
 
         Raises:
             ApiError: whether it was evicted is not known.
@@ -88,10 +99,19 @@ class PodEvictions:
         try:
             await self._api.ask("POST", path, body, limit_s=LIMIT_S, needed=NEEDED)
         except RefusedError as error:
-            if error.status in {NOT_FOUND, CONFLICT}:
-                return None
+            if error.status in FATE_UNKNOWN:
+                raise
+            if error.status == NOT_FOUND or (
+                error.status == CONFLICT and await self._is_another(ref, uid)
+            ):
+                return Outcome.GONE
             return Refusal(str(error), error.retry_after_s)
-        return None
+        return Outcome.EVICTED
+
+    async def _is_another(self, ref: PodRef, uid: PodUid) -> bool:
+        """A conflict may be about the uid, or about a change that came between."""
+        now = await self.read(ref)
+        return now is None or now.uid != uid
 
     async def tell(self, pod: PodOnGpu, reason: str, message: str) -> None:
         """Put an Event on the pod.

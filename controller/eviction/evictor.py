@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import structlog
 
 from controller.cache.cluster import ClusterCache
-from controller.cache.records import NodeRecord
+from controller.cache.records import NodeRecord, PodRecord
 from controller.eviction import decide
 from controller.eviction.decide import EvictionPolicy, FirstSeen, PodOnGpu, UnfitFor
-from controller.eviction.edge import PodEvictions
+from controller.eviction.edge import Outcome, PodEvictions, Refusal
 from controller.eviction.ledger import Ledger, Workload
 from controller.gpus.asking import NodeAsker
 from controller.gpus.choosing import has_gpus
@@ -126,25 +127,33 @@ class Evictor:
         return halts
 
     async def _empty(self, node: NodeRecord, gpus: tuple[UnfitFor, ...]) -> None:
-        asked_s = self._clock.monotonic()
         answered = await self._asker.ask(node, max_age_ms=0, limit_s=ASK_LIMIT_S)
+        fresh_until_s = self._clock.monotonic() + FRESH_S
         if answered.response is None:
             if self._is_news(node.name, answered.problem):
                 log.warning("eviction.agent_away", node=node.name, problem=answered.problem)
             return
         self._is_news(node.name, "")
-        for pod in decide.to_leave(gpus, answered.response, self._policy):
-            if self._clock.monotonic() - asked_s > FRESH_S:
+        for told in decide.to_leave(gpus, answered.response, self._policy):
+            if self._clock.monotonic() > fresh_until_s:
                 return  # the rest in the next turn, by another answer
+            known = self._cache.pod_by_uid(told.uid)
+            if known is None:
+                continue  # it has gone, or begun this moment
+            pod = replace(told, ref=known.ref)
+            if known.node != node.name:
+                self._tell_stranger(pod, known.node)
+                continue
             try:
-                await self._consider(pod)
+                await self._consider(pod, _workload(known), fresh_until_s)
             except ApiError as error:
                 log.warning("eviction.failed", pod=str(pod.ref), error=str(error))
                 self._ledger.refused(pod.uid, self._clock.monotonic())
 
-    async def _consider(self, pod: PodOnGpu) -> None:
+    async def _consider(
+        self, pod: PodOnGpu, workload: Workload | None, fresh_until_s: float
+    ) -> None:
         """Evict the pod, if its turn has come and nothing speaks for leaving it."""
-        workload = self._workload(pod.uid)
         now_s = self._clock.monotonic()
         if self._ledger.why_wait(pod.uid, workload, now_s, self._is_there):
             return
@@ -153,22 +162,30 @@ class Evictor:
             if left.why:
                 await self._tell(pod, STAYS, f"it is left on {pod.gpu}: {left.why}")
             return
-        if self._why_not():
+        if self._why_not() or self._clock.monotonic() > fresh_until_s:
             return
-        refusal = await self._evictions.evict(pod.ref, pod.uid)
-        now_s = self._clock.monotonic()
-        if refusal is not None:
-            self._ledger.refused(pod.uid, now_s, refusal.retry_after_s)
-            await self._tell(pod, WAITS, f"not evicted yet from {pod.gpu}: {refusal.why}")
-            return
-        self._ledger.evicted(pod.uid, workload, now_s)
-        await self._tell(pod, EVICTED, f"evicted from {pod.gpu}")
+        await self._evict(pod, workload)
 
-    def _workload(self, uid: PodUid) -> Workload | None:
-        pod = self._cache.pod_by_uid(uid)
-        if pod is None or pod.owner is None:
-            return None
-        return pod.namespace, pod.owner.kind, pod.owner.name
+    async def _evict(self, pod: PodOnGpu, workload: Workload | None) -> None:
+        try:
+            outcome = await self._evictions.evict(pod.ref, pod.uid)
+        except ApiError as error:
+            log.warning("eviction.unsure", pod=str(pod.ref), error=str(error))
+            self._ledger.unsure(pod.uid, workload, self._clock.monotonic())
+            return
+        now_s = self._clock.monotonic()
+        if isinstance(outcome, Refusal):
+            self._ledger.refused(pod.uid, now_s, outcome.retry_after_s)
+            await self._tell(pod, WAITS, f"not evicted yet from {pod.gpu}: {outcome.why}")
+        elif outcome is Outcome.EVICTED:
+            self._ledger.evicted(pod.uid, workload, now_s)
+            await self._tell(pod, EVICTED, f"evicted from {pod.gpu}")
+
+    def _tell_stranger(self, pod: PodOnGpu, its_node: str) -> None:
+        """An agent may say of its own node alone who is to go."""
+        what = f"it is named by the agent of node {pod.gpu.node}, and is on node {its_node!r}"
+        if self._is_news(pod.uid, what):
+            log.error("eviction.stranger", pod=str(pod.ref), why=what)
 
     def _is_there(self, uid: PodUid) -> bool:
         return self._cache.pod_by_uid(uid) is not None
@@ -192,3 +209,8 @@ class Evictor:
         while len(self._told) > MOST_TOLD:
             self._told.pop(next(iter(self._told)))
         return True
+
+
+def _workload(pod: PodRecord) -> Workload | None:
+    """Whose pods are evicted one after another; None: it stands alone."""
+    return None if pod.owner is None else (pod.namespace, pod.owner.kind, pod.owner.name)

@@ -100,7 +100,12 @@ class Evicting:
 
 @contextlib.asynccontextmanager
 async def evicting(
-    *, per_minute: int = 100, excluded: bool = False, pause_s: float = 60.0
+    *,
+    per_minute: int = 100,
+    excluded: bool = False,
+    pause_s: float = 60.0,
+    asker: type[NodeAsker] = NodeAsker,
+    edge: type[PodEvictions] = PodEvictions,
 ) -> AsyncIterator[Evicting]:
     """A cluster of the usual size, with nothing wrong yet."""
     async with running() as run:
@@ -112,8 +117,8 @@ async def evicting(
         evictor = Evictor(
             EvictionPolicy(AFTER_S, excluded=excluded, per_minute=per_minute, pause_s=pause_s),
             cache=cache,
-            asker=NodeAsker(cache, channels),
-            evictions=PodEvictions(api),
+            asker=asker(cache, channels),
+            evictions=edge(api),
             why_not=lambda: "; ".join(hindered),
             clock=clock,
         )

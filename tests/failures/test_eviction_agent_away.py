@@ -24,4 +24,6 @@ async def test_nor_while_its_driver_cannot_tell_what_runs_there() -> None:
         await at.make_unfit(1)
         set_driver_fault(at.node, DriverFault.HANGS)
         await at.long_after()
+        await at.later(60.0)
+        await at.later(60.0)
         assert at.pod(SERVING) is pod

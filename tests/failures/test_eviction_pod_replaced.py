@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.eviction.edge import PodEvictions, Refusal
+from controller.eviction.edge import Outcome, PodEvictions, Refusal
 from gpupods.identity import PodUid
 from tests.failures.evicting import SERVING, evicting
 
@@ -12,11 +12,11 @@ async def test_the_eviction_is_of_one_uid() -> None:
         pod = at.pod(SERVING)
         assert pod is not None
         edge = PodEvictions(at.api)
-        assert await edge.evict(pod.ref, PodUid("of-the-one-before")) is None
+        assert await edge.evict(pod.ref, PodUid("of-the-one-before")) is Outcome.GONE
         assert at.pod(SERVING) is pod
-        assert await edge.evict(pod.ref, PodUid(pod.uid)) is None
+        assert await edge.evict(pod.ref, PodUid(pod.uid)) is Outcome.EVICTED
         assert at.pod(SERVING) is None
-        assert await edge.evict(pod.ref, PodUid(pod.uid)) is None, "gone is as good as evicted"
+        assert await edge.evict(pod.ref, PodUid(pod.uid)) is Outcome.GONE
         assert await edge.read(pod.ref) is None
 
 
@@ -28,4 +28,16 @@ async def test_a_refusal_says_why() -> None:
         refusal = await PodEvictions(at.api).evict(pod.ref, PodUid(pod.uid))
         assert isinstance(refusal, Refusal)
         assert "create of pods/eviction" in refusal.why
+        assert at.pod(SERVING) is pod
+
+
+async def test_a_conflict_over_the_same_pod_is_a_refusal() -> None:
+    """Somebody changed the pod while the server was at it: it is still there."""
+    async with evicting() as at:
+        pod = at.pod(SERVING)
+        assert pod is not None
+        at.run.cluster.apiserver.faults.refuse_next(409, "Conflict")
+        refusal = await PodEvictions(at.api).evict(pod.ref, PodUid(pod.uid))
+        assert isinstance(refusal, Refusal)
+        assert "409" in refusal.why
         assert at.pod(SERVING) is pod

@@ -131,6 +131,14 @@ def test_of_a_gpu_that_tells_nothing_any_more_those_that_it_was_last_seen_with()
     assert [pod.uid for pod in to_leave([DUE], response, POLICY)] == ["uid-web", "uid-db"]
 
 
+def test_where_the_driver_tells_nothing_at_all_nobody_is_to_go() -> None:
+    response = answered()
+    response.missing.add(kind=pb.MISSING_KIND_GPU, subject="GPU-1")
+    assert list(to_leave([DUE], response, POLICY)) != []
+    response.missing.add(kind=pb.MISSING_KIND_DRIVER)
+    assert list(to_leave([DUE], response, POLICY)) == []
+
+
 @pytest.mark.parametrize(
     "response",
     [
@@ -169,7 +177,7 @@ def pod(**parts: Any) -> PodNow:
     [
         pod(),
         pod(owner=("Job", "train")),
-        pod(annotations={"gpupods.io/evict": "of course"}),
+        pod(annotations={"gpupods.io/evict": "allowed"}),
         pod(owner=None, annotations={"gpupods.io/evict": "allowed"}),
     ],
 )
@@ -181,6 +189,9 @@ def test_a_pod_that_somebody_starts_again_elsewhere_is_evicted(allowed: PodNow) 
     ("left", "why"),
     [
         (pod(annotations={"gpupods.io/evict": "never"}), "its annotation gpupods.io/evict"),
+        (pod(annotations={"gpupods.io/evict": "Never"}), "is 'Never': write never or allowed"),
+        (pod(annotations={"gpupods.io/evict": "false"}), "is 'false': write never or allowed"),
+        (pod(annotations={"gpupods.io/evict": ""}), "is '': write never or allowed"),
         (pod(owner=("Node", "n1"), annotations={"kubernetes.io/config.mirror": "x"}), "static pod"),
         (pod(owner=("DaemonSet", "dcgm")), "start it again on the same node"),
         (pod(owner=None), "no controller would start it again"),

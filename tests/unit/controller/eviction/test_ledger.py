@@ -67,6 +67,24 @@ def test_an_eviction_clears_what_was_refused() -> None:
     assert book.refused(uid, 30.0) == 15.0
 
 
+def test_an_eviction_of_which_nobody_knows_counts_as_one() -> None:
+    book = ledger(per_minute=1)
+    book.unsure(PodUid("web-0"), WEB, 0.0)
+    assert "in the last minute" in book.why_wait(PodUid("db-0"), DB, 59.0, there)
+    assert book.why_wait(PodUid("db-0"), DB, 60.0, there) == ""
+
+
+def test_its_end_is_waited_for_but_not_for_ever() -> None:
+    """It may have stayed, and be well by now."""
+    book = ledger()
+    book.unsure(PodUid("web-0"), WEB, 0.0)
+    assert "another pod of its workload" in book.why_wait(PodUid("web-1"), WEB, 599.0, there)
+    assert book.why_wait(PodUid("web-1"), WEB, 599.0, gone) == ""
+    assert book.why_wait(PodUid("web-1"), WEB, 600.0, there) == ""
+    assert book.why_wait(PodUid("web-0"), WEB, 14.0, there) != ""
+    assert book.why_wait(PodUid("web-0"), WEB, 60.0, there) == "", "itself it does not wait for"
+
+
 def test_it_does_not_grow_for_ever() -> None:
     book = ledger()
     for number in range(module.MOST_REMEMBERED + 50):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from nodeagent.gpus.retry import BackOff
 from nodeagent.health.condition import Now
-from nodeagent.health.monitor import HealthMonitor, node_now
+from nodeagent.health.monitor import HealthMonitor
+from nodeagent.health.node_clock import node_now
 from nodeagent.health.observations import HealthSource
 from nodeagent.health.policy_files import PolicyFiles
 from nodeagent.health.sources.nvml_watch import NvmlWatch

@@ -86,6 +86,16 @@ def step(state: GpuState, seen: Seen, now: Now, policy: Policy) -> GpuState:
     return _counted(state, policy, was_fit=was_fit)
 
 
+def time_matters(state: GpuState) -> bool:
+    """Whether `TimePassed` may change more of ``state`` than its clock, under the same policy."""
+    words = (state.exclusion, *(fault.accepted for fault in state.faults))
+    return (
+        any(word is not None and word.until_wall is not None for word in words)
+        or bool(state.relapses)
+        or (state.fit_since_s is None and not state.counting)
+    )
+
+
 def replaced_board(state: GpuState) -> GpuState:
     """Another board is in its place: judged afresh. An exclusion is of the place and stays."""
     return GpuState(exclusion=state.exclusion)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nodeagent.health.condition import Now
-from nodeagent.health.monitor import node_now
+from nodeagent.health.node_clock import node_now
 from tests.driverprocess import FIRST, SECOND
 from tests.fakedriver.faults import Event
 from tests.healthwatch import unfit, watching

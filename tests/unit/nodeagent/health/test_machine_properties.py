@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nodeagent.health.causes import Cause, CauseKind, FaultClass
 from nodeagent.health.condition import Fault, Now
 from nodeagent.health.evidence import dwell_s
-from nodeagent.health.machine import LONGEST_GAP_S, RESET_ACTIONS, step
+from nodeagent.health.machine import LONGEST_GAP_S, RESET_ACTIONS, step, time_matters
 from nodeagent.health.observations import Presence, Reading, TimePassed, XidSeen
 from nodeagent.health.policy import overridden
 from tests.unit.nodeagent.health.lives import BUILT_IN, GEFORCE, LOST, POLL_S, WELL, Life
@@ -223,3 +223,17 @@ def test_the_harness_has_every_kind_of_fault() -> None:
     kinds = {Cause(fault.cause.kind, "").kind for fault in life.state.faults}
     assert kinds == {kind.value for kind in CauseKind}
     assert POLL_S < LONGEST_GAP_S
+
+
+@given(lives, st.sampled_from([None, 40.0, 1e6]), st.floats(0, 1e7))
+def test_time_changes_nothing_where_it_is_said_not_to_matter(
+    life: list[Callable[[Life], None]], excluded_for: float | None, later_s: float
+) -> None:
+    one = Life(BRIEF)
+    if excluded_for is not None:
+        one.exclude(until_wall=one.wall + excluded_for)
+    for happens in life:
+        happens(one)
+    later = Now(one.now.boot_id, one.boot_s + later_s, one.wall + later_s)
+    after = step(one.state, TimePassed(), later, BRIEF)
+    assert time_matters(one.state) or replace(after, clock_s=one.state.clock_s) == one.state

@@ -14,13 +14,11 @@ from nodeagent.health.observations import (
     Presence,
     Reading,
     SourceTrouble,
-    Tell,
     Word,
     XidOfGpu,
     XidSeen,
 )
 from nodeagent.health.verdict import Verdict
-from tests.healthwatch import until_verdicts
 
 WORD = Word("anna", "looks odd", 1_800_000_000.0)
 
@@ -76,8 +74,7 @@ def test_one_from_before_the_first_reading_waits_for_its_gpu(monitor: HealthMoni
     assert monitor.kernel_log_mark.sequence == -1, "it must be told again after a restart"
     monitor.tell(listed("A", "B"))
     assert unfit(monitor) == [1]
-    monitor.note_kernel_log(7)
-    assert monitor.kernel_log_mark.sequence == 7
+    assert monitor.kernel_log_mark.sequence == 7, "now it need not be"
 
 
 def test_one_of_no_gpu_makes_none_unfit(monitor: HealthMonitor) -> None:
@@ -133,19 +130,21 @@ def test_troubles_are_known_until_they_are_over(monitor: HealthMonitor) -> None:
     assert not list(monitor.problems)
 
 
-class Broken:
-    """A source with a bug."""
+def test_one_that_can_be_of_no_gpu_does_not_hold_up_the_kernel_log(monitor: HealthMonitor) -> None:
+    monitor.tell(listed("A", "B"))
+    monitor.tell(xid(79))
+    monitor.note_kernel_log(7)
+    assert monitor.kernel_log_mark.sequence == 7
 
-    async def watch(self, tell: Tell) -> None:
-        tell(listed("A"))
-        raise RuntimeError("never thought of that")
 
+def test_a_subscriber_that_fails_costs_the_others_nothing(monitor: HealthMonitor) -> None:
+    heard: list[tuple[Verdict, ...]] = []
 
-async def test_a_source_that_fails_does_not_take_the_others_with_it() -> None:
-    monitor = HealthMonitor([Broken()], now=Clock())
-    await monitor.start()
-    await until_verdicts(monitor, lambda _: monitor.problems)
-    assert "Broken has failed and watches no more: never thought of that" in monitor.problems[0]
-    monitor.tell(xid(79, uuid="GPU-A"))
-    assert unfit(monitor) == [0]
-    await monitor.stop()
+    def broken(verdicts: tuple[Verdict, ...]) -> None:
+        if verdicts:
+            raise RuntimeError("never thought of that")
+
+    monitor.subscribe(broken)
+    monitor.subscribe(heard.append)
+    monitor.tell(listed("A", "B"))
+    assert heard[-1] == monitor.verdicts != ()

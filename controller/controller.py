@@ -120,7 +120,8 @@ class Controller:
         )
         http_at = await self._http.start(self._settings.http_listen)
         await self.informers.start()
-        self._ready_task = asyncio.create_task(self._readiness.run())
+        self._ready_task = asyncio.create_task(self._readiness.run(), name="readiness")
+        self._ready_task.add_done_callback(_complain)
         if self._evictor is not None:
             await self._evictor.start()
         log.info("controller listens", grpc=str(grpc_at), http=str(http_at))
@@ -167,8 +168,9 @@ class Controller:
 
     async def stop(self) -> None:
         """Let running calls end within the grace that is set, then close everything."""
-        if self._ready_task is not None:
+        if self._ready_task is not None:  # awaited: it may be about to begin with the election
             self._ready_task.cancel()
+            await asyncio.gather(self._ready_task, return_exceptions=True)
         if self._evictor is not None:
             await self._evictor.stop()
         if self._candidate is not None:
@@ -184,6 +186,12 @@ class Controller:
         await self._api.close()
         if self._ready_task is not None:  # else it has not begun to serve
             log.info("controller stopped")
+
+
+def _complain(readiness: asyncio.Task[None]) -> None:
+    """It goes on for ever, unless something is wrong with it."""
+    if not readiness.cancelled() and (error := readiness.exception()) is not None:
+        log.error("readiness is told no more", error=repr(error), exc_info=error)
 
 
 def own_target(listening: HostPort) -> str:

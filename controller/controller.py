@@ -80,7 +80,12 @@ class Controller:
             self._candidate = Candidate(settings, access, self._leadership_changed)
         self._readiness.candidate = self._candidate
         self._extender = SchedulerExtender(
-            settings, self.cache, self._api, self._candidate, self._staleness
+            settings,
+            self.cache,
+            self._api,
+            self._candidate,
+            self._staleness,
+            catch_up=self.informers.renew,
         )
         self._evictor = evictor_of(
             settings,
@@ -156,7 +161,8 @@ class Controller:
         health_pb2_grpc.add_GpuHealthServiceServicer_to_server(gpus, self._grpc.registry)
 
     def _leadership_changed(self) -> None:
-        self._extender.leadership_changed()
+        if self._settings.scheduler_extender:
+            self._extender.leadership_changed()
         self._readiness.changed()
 
     def _staleness(self) -> str:

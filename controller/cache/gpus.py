@@ -1,7 +1,8 @@
 """What each node's GPUs can still take, kept up to date pod by pod, so that asking is a look-up.
 
 Beside what the API server tells there are holds: cards that were given to a pod which the cache
-does not show on its node yet. A hold ends when it does, when it is released, or with time.
+does not show on its node yet. A hold ends when it does, when it is released, and, as long as it is
+not known whether the pod was bound, with time.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -37,7 +38,7 @@ class Hold:
 
     Attributes:
         pod: Its namespace and name, for messages.
-        until: When it ends by itself, on the monotonic clock.
+        until: When it ends by itself, on the monotonic clock; `NEVER`: the pod is bound.
     """
 
     uid: PodUid
@@ -96,10 +97,16 @@ class GpuIndex:
         return hold if hold is not None and hold.until > self._clock() else None
 
     def nodes_held_for(self, uid: PodUid) -> frozenset[str]:
-        """The nodes on which cards are kept for the pod."""
+        """The nodes on which cards are kept for the pod that it can still be given."""
         now = self._clock()
-        holds = self._holds.values()
-        return frozenset(hold.node for hold in holds if hold.uid == uid and hold.until > now)
+        holds = (hold for hold in self._holds.values() if hold.uid == uid and hold.until > now)
+        return frozenset(hold.node for hold in holds if not self.unfit(hold))
+
+    def unfit(self, hold: Hold) -> tuple[int, ...]:
+        """The cards of a hold that are not fit any more, or not there."""
+        state = self.states().get(hold.node)
+        cards = state.cards if state is not None else ()
+        return tuple(i for i in hold.indexes if i >= len(cards) or not cards[i].fit)
 
     def hold(
         self, pod: PodRecord, node: NodeName, request: GpuRequest, indexes: tuple[int, ...]
@@ -111,6 +118,21 @@ class GpuIndex:
         self._mark(node)
         self._ends_first = min(self._ends_first, until)
         return hold
+
+    def prolong(self, hold: Hold) -> Hold:
+        """What is kept is about to be written once more: it lasts as if it were chosen now."""
+        until = max(hold.until, self._clock() + self.hold_s)
+        return self._replace(hold, until)
+
+    def bound(self, hold: Hold) -> None:
+        """The API server has bound the pod: only when it is seen, or gone, does the hold end."""
+        if self._holds.get((hold.uid, hold.node)) is not None:  # else it was seen already
+            self._replace(hold, NEVER)
+
+    def _replace(self, hold: Hold, until: float) -> Hold:
+        lasting = replace(hold, until=until)
+        self._holds[hold.uid, hold.node] = lasting
+        return lasting
 
     def release(self, hold: Hold) -> None:
         """Keep these cards no longer."""

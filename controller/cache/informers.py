@@ -111,6 +111,10 @@ class Informers:
         self._tasks = []
         await self._api.close()
 
+    async def renew(self) -> None:
+        """Watch anew, and return once both watches are open: see `Reflector.renew`."""
+        await asyncio.gather(self._pods.renew(), self._nodes.renew())
+
     async def wait_synced(self, timeout_s: float) -> bool:
         """Wait until pods and nodes have been listed once; False if the time is over first."""
         with contextlib.suppress(TimeoutError):

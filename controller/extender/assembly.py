@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from controller.cache.cluster import ClusterCache
 from controller.extender.binding import Binder
@@ -27,6 +27,7 @@ class SchedulerExtender:
         api: The API server.
         candidate: This replica in the election; None: it always leads.
         staleness: Since when changes may have been missed and why; "" if none were.
+        catch_up: Follows the API server anew; returns when it does.
     """
 
     def __init__(
@@ -36,9 +37,11 @@ class SchedulerExtender:
         api: KubeApi,
         candidate: Candidate | None,
         staleness: Callable[[], str],
+        *,
+        catch_up: Callable[[], Awaitable[None]],
     ) -> None:
         limit_s = bind_limit_s(settings)
-        self._leadership = Leadership(candidate, settle_s=limit_s)
+        self._leadership = Leadership(candidate, settle_s=limit_s, catch_up=catch_up)
         self._leader_pod = LeaderPod(api, own_namespace(), settings.http_listen.port)
         binder = Binder(cache, api, self._leadership, staleness, limit_s)
         self._extender = Extender(cache, binder, self._leadership, self._leader_pod)
@@ -53,6 +56,7 @@ class SchedulerExtender:
 
     async def close(self) -> None:
         """Close all connections."""
+        self._leadership.close()
         await self._leader_pod.close()
 
 

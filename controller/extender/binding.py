@@ -73,11 +73,11 @@ class Binder:
         Raises:
             NotBoundError: it was not bound, or that is not known.
         """
-        await self._leadership.settled()
+        settled = await self._leadership.settled()
         pod = await self._pod(wanted)
         if pod.node == wanted.node:
             return  # the answer to an earlier request was lost
-        request = self._checked(pod)
+        request = self._checked(pod, settled=settled)
         hold, is_new = self._hold(pod, request, NodeName(wanted.node))
         try:
             await self._write(pod, hold)
@@ -85,6 +85,7 @@ class Binder:
             if is_new and isinstance(error, RefusedError) and error.status < SERVER_ERROR:
                 self._cache.gpus.release(hold)
             raise NotBoundError(f"pod {pod.ref} was not bound to {wanted.node}: {error}") from error
+        self._cache.gpus.bound(hold)
         log.info("bound", pod=str(pod.ref), node=hold.node, gpus=format_index(hold.indexes))
 
     async def _pod(self, wanted: ExtenderBindingArgs) -> PodRecord:
@@ -99,10 +100,15 @@ class Binder:
                 raise NotBoundError(f"pod {name} is not known here, or no longer")
             await asyncio.sleep(_LOOK_EVERY_S)
 
-    def _checked(self, pod: PodRecord) -> GpuRequest:
+    def _checked(self, pod: PodRecord, *, settled: bool) -> GpuRequest:
         """What the pod asks for, if it may be bound here and now."""
         if not self._leadership.leads():
             raise NotBoundError(f"pod {pod.ref} was not bound: {self._leadership.standing()}")
+        if not settled:
+            raise NotBoundError(
+                f"pod {pod.ref} was not bound: this replica has just begun to lead, and does not "
+                "follow the API server yet"
+            )
         if stale := self._staleness():
             raise NotBoundError(f"pod {pod.ref} was not bound: {stale}")
         if pod.node:
@@ -124,7 +130,12 @@ class Binder:
         gpus = self._cache.gpus
         known = gpus.held(pod.uid, node)
         if known is not None:
-            return known, False
+            if unfit := gpus.unfit(known):
+                raise NotBoundError(
+                    f"pod {pod.ref} is not given others before it is known that it was not bound: "
+                    f"GPU {format_index(unfit)}, which may have been given to it, is unfit now"
+                )
+            return gpus.prolong(known), False
         state = gpus.states().get(node)
         if state is None:
             raise NotBoundError(f"node {node} is not known here, or no longer")

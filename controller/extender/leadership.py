@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import aiohttp
+import structlog
 
 from gpupods.kube.api import KubeApi
 from gpupods.kube.failures import ApiError
 
 FORWARD_LIMIT_S = 10.0
+CATCH_UP_S = 4.0
+"""How long a binding waits for a new leader to follow the API server anew."""
 LOOK_UP_LIMIT_S = 2.0
 BIND_HERE = "/scheduler/bind-here"
 """Where a standby passes on what it was asked. The leader there binds, or refuses."""
 
 NEEDED = "a Role in the controller's namespace must allow get of pods"
+
+log = structlog.get_logger()
 
 
 class Election(Protocol):
@@ -33,14 +38,22 @@ class Election(Protocol):
         """Who leads, for people."""
 
 
+async def _as_it_is() -> None:
+    """Where nothing follows the API server."""
+
+
 class Leadership:
     """What the election means to those who bind. Without an election this replica may always.
 
+    What a standby knows may be old without a sign of it: its watch may be dead, or be tried again
+    after a failure. So it is opened anew when this replica begins to lead, and nothing is bound
+    before that, and a while after it, which is for what the predecessor has written last.
+
     Args:
         election: None: there is none.
-        settle_s: How long after it began to lead a replica can know of all that its predecessor
-            has written.
+        settle_s: That while: longer than a request of the predecessor's can be under way.
         clock: Monotonic.
+        catch_up: Follows the API server anew; returns when it does.
     """
 
     def __init__(
@@ -48,19 +61,33 @@ class Leadership:
         election: Election | None,
         settle_s: float,
         clock: Callable[[], float] = time.monotonic,
+        catch_up: Callable[[], Awaitable[None]] = _as_it_is,
     ) -> None:
         self._election = election
         self._settle_s = settle_s
         self._clock = clock
+        self._catch_up = catch_up
         self._led = False
-        self._since = clock()
+        self._since: float | None = None
+        """When it had caught up, since it leads."""
+        self._catching_up: asyncio.Task[None] | None = None
 
     def changed(self) -> None:
         """It may have begun or ceased to lead."""
         leads = self.leads()
-        if leads and not self._led:
-            self._since = self._clock()
+        if leads and not self._led and self._election is not None:
+            self.close()
+            self._since = None
+            self._catching_up = asyncio.create_task(self._begin())
         self._led = leads
+
+    async def _begin(self) -> None:
+        try:
+            await self._catch_up()
+        except Exception:
+            log.exception("a failure that nobody foresaw: nothing will be bound here")
+        else:
+            self._since = self._clock()
 
     def leads(self) -> bool:
         """Whether this replica may bind."""
@@ -74,11 +101,26 @@ class Leadership:
         """Who may, for people to read."""
         return self._election.standing() if self._election is not None else ""
 
-    async def settled(self) -> None:
-        """Return when this replica has led for long enough to know what was done before."""
-        if self._election is not None:
-            self.changed()
-            await asyncio.sleep(max(0.0, self._since + self._settle_s - self._clock()))
+    async def settled(self) -> bool:
+        """Return when this replica has led for long enough to know what was done before.
+
+        Returns: False: it does not even follow the API server yet.
+        """
+        self.changed()
+        if self._election is None or self._catching_up is None:
+            return True
+        await asyncio.wait({self._catching_up}, timeout=CATCH_UP_S)
+        since = self._since
+        if since is None:
+            return False
+        await asyncio.sleep(max(0.0, since + self._settle_s - self._clock()))
+        return self._since == since
+
+    def close(self) -> None:
+        """Wait for nothing any more."""
+        if self._catching_up is not None:
+            self._catching_up.cancel()
+            self._catching_up = None
 
 
 class LeaderPod:
@@ -108,9 +150,13 @@ class LeaderPod:
             limits = aiohttp.ClientTimeout(total=FORWARD_LIMIT_S)
             self._session = aiohttp.ClientSession(timeout=limits)
         url = f"http://{await self._address(leader)}:{self._port}{BIND_HERE}"
-        async with self._session.post(url, data=body) as response:
-            response.raise_for_status()
-            return await response.read()
+        try:
+            async with self._session.post(url, data=body) as response:
+                response.raise_for_status()
+                return await response.read()
+        except (OSError, aiohttp.ClientError):
+            self._known = ("", "")  # a pod whose sandbox was made again has another address
+            raise
 
     async def _address(self, leader: str) -> str:
         if self._known[0] != leader:

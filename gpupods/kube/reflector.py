@@ -103,6 +103,19 @@ class Reflector(Generic[T]):
         self._version = ""
         self._list_version = FROM_MEMORY
         self._complaints: set[str] = set()
+        self._watching: asyncio.Timeout | None = None
+        self._opened = asyncio.Event()
+
+    async def renew(self) -> None:
+        """Give up the watch for another one, and return once the server has begun that.
+
+        A connection may be dead without a word. What it did not tell, the next one tells at once.
+        """
+        known = self.status.watches
+        if self._watching is not None:
+            self._watching.reschedule(0.0)
+        while self.status.watches == known or self.status.stale_since is not None:
+            await self._opened.wait()
 
     async def run(self) -> None:
         """List and watch until cancelled. No failure ends it."""
@@ -119,7 +132,8 @@ class Reflector(Generic[T]):
             if not self._version:
                 await self._list()
             watching_since = self._clock.monotonic()
-            await self._watch()
+            if await self._watch_until_renewed():
+                return 0.0
         except ApiError as error:
             failure = error
         except Exception as error:
@@ -196,6 +210,17 @@ class Reflector(Generic[T]):
             log.error("an object cannot be read", kind=self.status.kind, name=name, why=complaint)
         return None
 
+    async def _watch_until_renewed(self) -> bool:
+        """Watch; whether that was ended by `renew`."""
+        try:
+            async with asyncio.timeout(None) as self._watching:
+                await self._watch()
+        except TimeoutError:  # of nothing else: see `ApiError`
+            return True
+        finally:
+            self._watching = None
+        return False
+
     async def _watch(self) -> None:
         async with self._api.watch(
             self._resource,
@@ -205,6 +230,8 @@ class Reflector(Generic[T]):
         ) as stream:
             frames = stream.encoding.frames()
             self.status.connected()
+            self._opened.set()
+            self._opened = asyncio.Event()
             async for data in stream.chunks:
                 for frame in frames.feed(data):
                     self._take_event(stream.encoding, stream.encoding.event(frame))

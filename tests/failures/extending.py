@@ -150,14 +150,20 @@ class Extended:
         self.stale = ""
         self.replicas = Replicas()
         self.leader_pod = LeaderDouble()
+        self.follows = asyncio.Event()
+        """Whether the API server is followed, once this replica begins to lead."""
+        self.follows.set()
         self.cache = ClusterCache(GpuIndex(lambda: self.now, HOLD_S))
         self.cache.report_listed(PODS)
         self.cache.report_listed(NODES)
         self.api = KubeApi(KubeAccess.without_credentials(server.url))
-        leadership = Leadership(self.replicas, settle_s, lambda: self.now)
+        leadership = Leadership(self.replicas, settle_s, lambda: self.now, self._catch_up)
         binder = Binder(self.cache, self.api, leadership, lambda: self.stale, LIMIT_S)
         self.extender = Extender(self.cache, binder, leadership, self.leader_pod)
         self._pods: dict[str, Json] = {}
+
+    async def _catch_up(self) -> None:
+        await self.follows.wait()
 
     # What the watch brings
 

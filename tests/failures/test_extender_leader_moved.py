@@ -73,8 +73,8 @@ async def test_who_has_led_for_long_does_not_wait() -> None:
     async with extending(settle_s=3600) as extended:
         extended.node(gpus=1)
         extended.pod("first", memory=CARD)
-        await asyncio.sleep(0)
         extended.extender._leadership.changed()
+        await asyncio.sleep(0)
         extended.now += 3600
         assert await extended.bind("first") == ""
 

@@ -86,12 +86,17 @@ async def test_without_the_extender_the_paths_are_not_there() -> None:
 
 
 @asynccontextmanager
-async def leader_pods(address: str) -> AsyncIterator[tuple[LeaderPod, list[str]]]:
-    """Replicas at the port of a server that answers for them; what it was asked."""
+async def leader_pods(*addresses: str) -> AsyncIterator[tuple[LeaderPod, list[str]]]:
+    """Replicas at the port of a server that answers for them; what it was asked.
+
+    ``addresses`` are what a pod has, one look-up after the other; the last one stays.
+    """
     asked: list[str] = []
+    left = list(addresses)
 
     async def pod(request: web.Request) -> web.Response:
         asked.append(request.path)
+        address = left.pop(0) if len(left) > 1 else left[0]
         return web.json_response({"status": {"podIP": address} if address else {}})
 
     async def bind(request: web.Request) -> web.Response:
@@ -135,6 +140,13 @@ async def test_a_leader_at_an_address_where_nobody_is() -> None:
     async with leader_pods("::1") as (pods, _):
         with pytest.raises(aiohttp.ClientError):
             await pods.bind("controller-2", b"{}")
+
+
+async def test_a_leader_whose_pod_has_another_address_after_its_node_was_restarted() -> None:
+    async with leader_pods("::1", "127.0.0.1") as (pods, _):
+        with pytest.raises(aiohttp.ClientError):
+            await pods.bind("controller-2", b"{}")
+        assert b"as the leader says" in await pods.bind("controller-2", b"{}")
 
 
 async def test_who_hangs_up_has_begun_what_may_be_done_all_the_same() -> None:

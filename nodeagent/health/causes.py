@@ -55,6 +55,9 @@ class CauseKind(enum.Enum):
     RECOVERY_ACTION = "recovery-action"
 
 
+_NUMBERED = frozenset({CauseKind.XID.value, CauseKind.RECOVERY_ACTION.value})
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Cause:
     """The name of one fault: two observations with one cause are the same fault again."""
@@ -63,6 +66,11 @@ class Cause:
     """A `CauseKind`'s value: ordered and written to disk as it is."""
     name: str
     """The XID, the recovery action, or the condition's value."""
+
+    def __post_init__(self) -> None:
+        """What is read from a file must be one. Raises ValueError."""
+        if self.kind in _NUMBERED and not (self.name.isascii() and self.name.isdigit()):
+            raise ValueError(f"{self.name!r} is the name of no {self.kind}")
 
     def __str__(self) -> str:
         """For people: ``XID 79``, ``row-remap-failure``, ``recovery action 2``."""

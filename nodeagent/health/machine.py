@@ -141,10 +141,14 @@ def _with_xid(state: GpuState, seen: XidSeen, now: Now, policy: Policy) -> GpuSt
 def _with_fault(state: GpuState, happened: Fault) -> GpuState:
     """A fault happens, again or for the first time; one that is older than what is known is not."""
     known = state.fault(happened.cause)
-    if known is not None:
-        if known.boot_id == happened.boot_id and happened.last_s <= known.last_s:
+    if known is not None and known.boot_id == happened.boot_id:
+        # A driver tells one fault again and again, each time in other words: the first are kept.
+        detail = known.detail or happened.detail
+        if happened.last_s <= known.last_s:
             since_wall = min(known.since_wall, happened.since_wall)
-            return state.with_fault(replace(known, since_wall=since_wall))
+            return state.with_fault(replace(known, since_wall=since_wall, detail=detail))
+        happened = replace(happened, source=known.source, detail=detail)
+    if known is not None:
         # A clock that people set back makes nothing older than it is.
         happened = replace(happened, since_wall=known.since_wall)
     if state.clean is not None and state.clean.since_s <= happened.last_s:

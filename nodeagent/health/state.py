@@ -44,11 +44,16 @@ class StateFolder:
         """Whether another agent had the folder when it was last wanted."""
 
     def load(self) -> Loaded:
-        """Take the folder and read its file. Without a file there is nothing to remember."""
+        """Take the folder and read its file. Without a file there is nothing to remember.
+
+        What cannot be written, as on a disk that has become read-only, is read all the same.
+        """
         try:
             self._take()
         except OSError as error:
-            return Loaded(None, self._unwritable(error))
+            problem = self._unwritable(error)
+            found = Loaded(None) if self.taken else self._read()
+            return found if found.forgotten else Loaded(found.memory, problem)
         return self._read()
 
     def save(self, memory: Memory) -> str:
@@ -79,14 +84,14 @@ class StateFolder:
     def _read(self) -> Loaded:
         try:
             return Loaded(decode(self._file.read_bytes()))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return Loaded(None)
         except OSError as error:
-            return Loaded(None, f"{self._file} cannot be read: {error.strerror}")
+            return self._put_aside("unreadable", f"cannot be read ({error.strerror})")
         except NotReadableError as error:
-            return Loaded(None, self._put_aside("unreadable", error), forgotten=True)
+            return self._put_aside("unreadable", f"is not understood ({error})")
         except FutureVersionError as error:
-            return Loaded(None, self._put_aside("of-a-newer-agent", error), forgotten=True)
+            return self._put_aside("of-a-newer-agent", f"is not understood ({error})")
 
     def _take(self) -> None:
         self._directory.mkdir(parents=True, exist_ok=True)
@@ -107,17 +112,18 @@ class StateFolder:
         finally:
             os.close(directory)
 
-    def _put_aside(self, name: str, error: Exception) -> str:
+    def _put_aside(self, name: str, wrong: str) -> Loaded:
         aside = self._file.with_suffix(f".{name}.json")
         try:
             self._file.rename(aside)
             where = f"it was put aside as {aside.name}"
         except OSError as failed:
             where = f"it could not be put aside ({failed.strerror})"
-        return (
-            f"{self._file} is not understood ({error}); {where}, and every GPU is judged afresh: "
-            "exclude again what was excluded"
+        problem = (
+            f"{self._file} {wrong}; {where}, and every GPU is judged afresh: exclude again what "
+            "was excluded"
         )
+        return Loaded(None, problem, forgotten=True)
 
     def _unwritable(self, error: OSError) -> str:
         if isinstance(error, BlockingIOError):

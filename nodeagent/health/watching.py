@@ -1,4 +1,4 @@
-"""Keeps a source watching: one that fails is begun again, and that is said until it tells something.
+"""Keeps a source watching: one that fails is begun again, and is said to until it tells something.
 
 A source never raises for what the other side does, so this is for a bug of ours, or a machine that
 is out of something: neither may leave a node's GPUs unwatched until somebody looks.

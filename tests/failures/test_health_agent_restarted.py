@@ -64,7 +64,7 @@ async def test_the_file_is_written_when_something_changes_and_not_otherwise(
     async with watching(tmp_path, state=True) as watched:
         watched.fake.change(lambda now: now.with_gpu(FIRST, lost=True))
         await watched.until(unfit)
-        await watched.readings(2)
+        await watched.until(lambda _: '"lost"' in file.read_text())
         written = file.stat()
         await watched.readings(10)
         assert file.stat().st_ino == written.st_ino

@@ -41,3 +41,24 @@ def test_whatever_it_is_it_is_put_aside(tmp_path: Path, text: bytes) -> None:
     assert loaded.memory is None
     assert "put aside" in loaded.problem
     assert (tmp_path / "health.unreadable.json").read_bytes() == text
+
+
+async def test_a_cause_that_is_none_is_no_reason_not_to_start(tmp_path: Path) -> None:
+    async with watching(tmp_path, state=True) as watched:
+        watched.fake.post(Event.xid(FIRST, 142))
+        await watched.until(unfit)
+    file = tmp_path / "state" / FILE
+    file.write_text(file.read_text().replace('"142"', '"a hundred"'))
+    async with watching(tmp_path, state=True, fake=watched.fake) as after:
+        (problem,) = after.monitor.problems
+        assert "'a hundred' is the name of no xid" in problem
+
+
+def test_a_file_that_cannot_be_read_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / FILE).mkdir()  # root may read all that a disk lets it
+    folder = StateFolder(tmp_path)
+    loaded = folder.load()
+    folder.close()
+    assert loaded.forgotten
+    assert "health.json cannot be read (Is a directory); it was put aside" in loaded.problem
+    assert (tmp_path / "health.unreadable.json").is_dir()

@@ -8,7 +8,7 @@ import pytest
 
 from nodeagent.health.causes import xid_cause
 from nodeagent.health.machine import LONGEST_GAP_S, replaced_board
-from nodeagent.health.observations import Presence, Reading
+from nodeagent.health.observations import Presence, Reading, XidSeen
 from nodeagent.health.policy import overridden
 from tests.unit.nodeagent.health.lives import BUILT_IN, DWELL_S, GEFORCE, LOST, WELL, Life
 
@@ -389,3 +389,19 @@ def test_all_faults_must_end() -> None:
     life.reboot()
     life.recover()
     assert [fault.cause for fault in life.state.faults] == [xid_cause(142)]
+
+
+def test_a_fault_keeps_the_words_in_which_it_was_first_told() -> None:
+    life = Life()
+    life.tell(XidSeen(79, life.boot_s, "nvml"))
+    life.wait(1)
+    life.tell(XidSeen(79, life.boot_s, "kernel log", "it has fallen off"))
+    life.wait(1)
+    life.tell(XidSeen(79, life.boot_s, "kernel log", "it has fallen off again"))
+    (fault,) = life.state.faults
+    assert (fault.source, fault.detail) == ("nvml", "it has fallen off")
+    assert fault.last_s == life.boot_s
+    life.reboot()
+    life.tell(XidSeen(79, life.boot_s, "kernel log", "once more"))
+    (fault,) = life.state.faults
+    assert (fault.source, fault.detail) == ("kernel log", "once more")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodeagent.health.causes import Cause, CauseKind, FaultClass
+from nodeagent.health.causes import CauseKind, FaultClass
 from nodeagent.health.condition import Fault, Now
 from nodeagent.health.evidence import dwell_s
 from nodeagent.health.machine import LONGEST_GAP_S, RESET_ACTIONS, step, time_matters
@@ -220,7 +220,7 @@ def test_the_harness_has_every_kind_of_fault() -> None:
     life.xid(79)
     life.read(LOST)
     life.read(replace(WELL, recovery_action=1))
-    kinds = {Cause(fault.cause.kind, "").kind for fault in life.state.faults}
+    kinds = {fault.cause.kind for fault in life.state.faults}
     assert kinds == {kind.value for kind in CauseKind}
     assert POLL_S < LONGEST_GAP_S
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from controller.cache.cluster import ClusterCache
 from controller.cache.records import PodRecord
+from controller.near_names import near_pods
 from gpupods.errors import (
     Reason,
     StatusError,
@@ -106,7 +107,7 @@ def _find_pod(worker_id: str, cache: ClusterCache) -> PodRecord:
     if len(pods) == 1:
         return pods[0]
     if not pods:
-        raise _no_such_pod(worker_id)
+        raise _no_such_pod(worker_id, cache)
     return _newest_of_one_name(worker_id, pods)
 
 
@@ -128,18 +129,20 @@ def _fail_ref(worker_id: str, namespace: str, name: str, cache: ClusterCache) ->
     if not DNS_NAME.fullmatch(namespace) or not DNS_NAME.fullmatch(name):
         raise invalid_argument(f"{worker_id!r} names no possible pod; {WANTED}")
     elsewhere = sorted(str(pod.ref) for pod in cache.pods_named(name))[:CANDIDATES_SHOWN]
+    if not elsewhere:
+        elsewhere = near_pods(name, (pod for pod in cache.pods() if pod.namespace == namespace))
     hint = f"; there is {', '.join(elsewhere)}" if elsewhere else "; is the namespace right?"
     raise not_found(f"there is no pod {name!r} in namespace {namespace!r}{hint}")
 
 
-def _no_such_pod(worker_id: str) -> StatusError:
+def _no_such_pod(worker_id: str, cache: ClusterCache) -> StatusError:
     if UID.fullmatch(worker_id):
         return not_found(f"there is no pod with uid {worker_id!r}; has it been deleted?")
     if not DNS_NAME.fullmatch(worker_id):
         return invalid_argument(f"{worker_id!r} names no possible pod; {WANTED}")
-    return not_found(
-        f"there is no pod named {worker_id!r} in any namespace; kubectl get pods -A lists them"
-    )
+    near = near_pods(worker_id, cache.pods())
+    hint = f"there is {', '.join(near)}" if near else "kubectl get pods -A lists them"
+    return not_found(f"there is no pod named {worker_id!r} in any namespace; {hint}")
 
 
 def _addresses(pod: PodRecord, cache: ClusterCache) -> tuple[str, ...]:

@@ -59,9 +59,17 @@ class Injection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return bool(self.xids) or wrong or asks
 
     @property
+    def of_one_gpu(self) -> bool:
+        """Whether something of it happens to a GPU alone, and not to its whole node."""
+        return msgspec.structs.replace(self, node="", gpus=(), hang=False, recover=False) != NOTHING
+
+    @property
     def remedies(self) -> int:
         """How many remedies there are in it."""
         return self.reset + self.replace_board + self.recover
+
+
+NOTHING = Injection("")
 
 
 def inject(cluster: Cluster, wanted: Injection) -> list[str]:
@@ -91,6 +99,8 @@ def _check(wanted: Injection) -> None:
         raise InjectionError("nothing is to happen: name a fault or a remedy")
     if wanted.remedies > 1 or (wanted.remedies and wanted.faults):
         raise InjectionError("a remedy stands alone: --recover, --reset or --replace-board")
+    if wanted.uncorrectable < 0:
+        raise InjectionError(f"{wanted.uncorrectable} memory errors: write a number above 0")
     for xid in wanted.xids:
         if not 0 < xid <= HIGHEST_XID:
             raise InjectionError(f"{xid} is no XID: write a number above 0")

@@ -8,13 +8,14 @@ from typing import TypeVar
 
 from gpupods.cli.failure import CommandFailed, NoAnswer, NotReached
 from gpupods.cli.output.terminal import console_for
-from gpupods.cli.question import Question
+from gpupods.cli.question import KINDS, NAME_ALONE, Question
 from gpupods.cli.server_choice import SERVER_VARIABLE, InCluster, Named, reachable
 from gpupods.cli.waiting import waiting
 from gpupods.client.blocking_client import Client
 from gpupods.client.errors import (
     DeadlineExceeded,
     GpuPodsError,
+    InvalidPodId,
     PodNotFound,
     Unavailable,
     Unreachable,
@@ -23,7 +24,8 @@ from gpupods.v1alpha1 import gpupods_pb2 as pb
 
 HTTP_1 = "http1.x server"
 """From gRPC's message when something answered that speaks HTTP, and not HTTP/2."""
-KUBECTL_PREFIXES = ("pod/", "pods/", "po/")
+AT_AN_AGENT = "at a node agent"
+"""From the message of an agent that was asked as if it were a controller."""
 
 T = TypeVar("T")
 
@@ -66,7 +68,7 @@ def ask_server(
                 return call(client)
         except GpuPodsError as error:
             message = error.message.replace(target, where)
-            raise _failure_for(error)(message, hint(error)) from error
+            raise _failure_for(error)(_in_our_words(error, message, where), hint(error)) from error
 
 
 def _failure_for(error: GpuPodsError) -> type[CommandFailed]:
@@ -77,9 +79,22 @@ def _failure_for(error: GpuPodsError) -> type[CommandFailed]:
     return CommandFailed
 
 
+def _in_our_words(error: GpuPodsError, message: str, where: str) -> str:
+    """Servers speak of the request's fields; whoever wrote a command has never seen one."""
+    if not isinstance(error, InvalidPodId):
+        return message
+    if AT_AN_AGENT in message:
+        return f"{where} is a node agent, and knows no pods by their names: ask a controller"
+    return message.replace("worker_id is a pod:", "POD is").replace("worker_id ", "POD ")
+
+
 def _hint(error: GpuPodsError, question: Question) -> str:
-    if isinstance(error, PodNotFound) and question.pod.startswith(KUBECTL_PREFIXES):
-        return "what stands before the slash is a namespace: write the pod's name alone"
+    if isinstance(error, PodNotFound):
+        first, slash, last = question.pod.partition("/")
+        if slash and first in KINDS:
+            return f"what stands before the slash is a namespace: {NAME_ALONE}"
+        if (last or first) in KINDS:
+            return NAME_ALONE
     return server_hint(error, question.timeout_s)
 
 

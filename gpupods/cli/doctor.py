@@ -15,6 +15,7 @@ from gpupods.cli.help_text import ProgramNameInHelp
 from gpupods.cli.output.stdout import write_answer
 from gpupods.cli.server_choice import InCluster, Named, chosen_server, server_options
 from gpupods.client.channel import channel_target
+from gpupods.client.limits import LONGEST_TIMEOUT_S
 
 if TYPE_CHECKING:
     from gpupods.doctor.report import Report
@@ -47,7 +48,7 @@ class NothingToExamine(CommandFailed):
 )
 @click.option(
     "--timeout",
-    type=Duration(),
+    type=Duration(at_most_s=LONGEST_TIMEOUT_S),
     default="15s",
     show_default=True,
     help="How long the controller, or the agent, may take for all of it.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import click
@@ -23,12 +24,13 @@ def parse_duration(text: str) -> float:
 
 
 class Duration(click.ParamType[float]):
-    """An option's value as seconds, more than 0 unless ``zero_allowed``."""
+    """An option's value as seconds, more than 0 unless ``zero_allowed``, at most ``at_most_s``."""
 
     name = "duration"
 
-    def __init__(self, *, zero_allowed: bool = False) -> None:
+    def __init__(self, *, zero_allowed: bool = False, at_most_s: float = math.inf) -> None:
         self._zero_allowed = zero_allowed
+        self._at_most_s = at_most_s
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
@@ -40,4 +42,7 @@ class Duration(click.ParamType[float]):
             self.fail(str(error), param, ctx)
         if seconds == 0 and not self._zero_allowed:
             self.fail("give more than 0 seconds", param, ctx)
+        if seconds > self._at_most_s:
+            days = math.floor(self._at_most_s / UNITS_S["d"])
+            self.fail(f"give at most {days} days", param, ctx)
         return seconds

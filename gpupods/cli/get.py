@@ -10,8 +10,9 @@ from gpupods.cli.durations import Duration
 from gpupods.cli.exit_codes import ExitCode, exit_code_help
 from gpupods.cli.help_text import ProgramNameInHelp
 from gpupods.cli.output.stdout import write_answer
-from gpupods.cli.question import Question
+from gpupods.cli.question import KINDS, NAME_ALONE, Question
 from gpupods.cli.server_choice import chosen_server, server_options
+from gpupods.client.limits import LONGEST_AGE_S, LONGEST_TIMEOUT_S
 
 if TYPE_CHECKING:
     from gpupods.v1alpha1 import gpupods_pb2 as pb
@@ -19,7 +20,20 @@ if TYPE_CHECKING:
 OUTPUTS = ("table", "wide", "json", "yaml")
 
 
-@click.command("get", cls=ProgramNameInHelp, epilog=exit_code_help())
+class GetCommand(ProgramNameInHelp):
+    """As kubectl's own `get` wants a kind before the name, people write one here, too."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """See click; with a hint."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if ctx.params.get("pod") not in KINDS or "unexpected extra" not in error.message:
+                raise
+            raise click.UsageError(f"{error.message}: {NAME_ALONE}.", ctx) from None
+
+
+@click.command("get", cls=GetCommand, epilog=exit_code_help())
 @click.argument("pod")
 @click.option("-n", "--namespace", help="The pod's namespace; or write NAMESPACE/NAME as POD.")
 @click.option(
@@ -33,14 +47,14 @@ OUTPUTS = ("table", "wide", "json", "yaml")
 @click.option("--only-this-pod", is_flag=True, help="Leave out the processes of other pods.")
 @click.option(
     "--max-age",
-    type=Duration(zero_allowed=True),
+    type=Duration(zero_allowed=True, at_most_s=LONGEST_AGE_S),
     default="0s",
     show_default=True,
     help="How old a sample of the GPUs may be; 0: a fresh one.",
 )
 @click.option(
     "--timeout",
-    type=Duration(),
+    type=Duration(at_most_s=LONGEST_TIMEOUT_S),
     default="5s",
     show_default=True,
     help="How long to wait for the answer, repeated tries included.",

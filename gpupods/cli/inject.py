@@ -6,6 +6,7 @@ import click
 
 from gpupods.cli.failure import CommandFailed
 from gpupods.cli.help_text import ProgramNameInHelp
+from gpupods.cli.names import NameOfNode
 from gpupods.cli.output.stdout import write_answer
 
 LONGEST_INDEX = 5
@@ -37,7 +38,7 @@ def _is_index(text: str) -> bool:
 
 
 @click.command("inject", cls=ProgramNameInHelp)
-@click.option("--node", required=True, metavar="NAME", help="The node.")
+@click.option("--node", required=True, type=NameOfNode(), metavar="NAME", help="The node.")
 @click.option(
     "--gpu",
     type=GpuIndexes(),
@@ -114,7 +115,7 @@ def inject(
     )
     if not wanted.faults and not wanted.remedies:
         raise click.UsageError("Say what is to happen: --xid, --lost, --hang, ..., or --recover.")
-    if gpu is None and not (recover or wanted.hang):
+    if gpu is None and wanted.of_one_gpu:
         raise click.UsageError("Say to which GPU: --gpu INDEX, or --gpu all.")
     try:
         reply = client.send(wanted, simulation)

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 from gpupods.client.answer import PodProcess
 
+KINDS = ("pod", "pods", "po")
+"""What kubectl wants before a pod's name, and nobody here."""
+NAME_ALONE = "write the pod's name alone"
+
 
 @dataclass(frozen=True, slots=True)
 class Question:

@@ -16,6 +16,7 @@ from click.core import ParameterSource
 
 from gpupods.addresses import MAX_PORT
 from gpupods.cli.failure import NoAnswer, NotReached
+from gpupods.cli.names import PlainText
 from gpupods.client.channel import channel_target
 
 SERVER_VARIABLE = "GPUPODS_SERVER"
@@ -63,11 +64,11 @@ def server_options(command: F) -> F:
         ),
         click.option("--context", "kube_context", help="As in kubectl: the kubeconfig's context."),
         click.option(
-            "--controller-namespace", default=NAMESPACE, show_default=True,
+            "--controller-namespace", default=NAMESPACE, show_default=True, type=PlainText(),
             help="Where the controller runs, for the port-forward.",
         ),
         click.option(
-            "--controller-selector", default=SELECTOR, metavar="LABELS",
+            "--controller-selector", default=SELECTOR, metavar="LABELS", type=PlainText(),
             help="The labels of the controller's pod; by default those it is installed with.",
         ),
         click.option(

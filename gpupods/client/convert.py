@@ -28,10 +28,9 @@ from gpupods.client.answer import (
     UnattributedProcess,
     UnattributedReason,
 )
+from gpupods.client.limits import LONGEST_AGE_S, LONGEST_TIMEOUT_S
 from gpupods.identity import ContainerId, GpuUuid, NodeName, Pid, PodRef, PodUid
 from gpupods.v1alpha1 import gpupods_pb2 as pb
-
-LONGEST_AGE_MS = 2**32 - 1
 
 TYPES: Mapping[int, ProcessType] = {
     pb.PROCESS_TYPE_COMPUTE: ProcessType.COMPUTE,
@@ -82,7 +81,7 @@ def age_ms(max_age_s: float) -> int:
     Raises:
         ValueError: it is below 0, not a number, or more than 49 days.
     """
-    if not 0 <= max_age_s * 1000 <= LONGEST_AGE_MS:
+    if not 0 <= max_age_s <= LONGEST_AGE_S:
         raise ValueError(f"max_age_s is {max_age_s}: give 0 or more seconds, at most 49 days")
     return math.floor(max_age_s * 1000)
 
@@ -91,10 +90,12 @@ def checked_timeout(timeout_s: float) -> float:
     """``timeout_s``, if it is one.
 
     Raises:
-        ValueError: it is 0 or less, not a number, or without end.
+        ValueError: it is 0 or less, not a number, or more than a week.
     """
-    if not 0 < timeout_s < math.inf:
-        raise ValueError(f"timeout_s is {timeout_s}: give more than 0 seconds, for example 5")
+    if not 0 < timeout_s <= LONGEST_TIMEOUT_S:
+        raise ValueError(
+            f"timeout_s is {timeout_s}: give more than 0 seconds, for example 5, and a week at most"
+        )
     return timeout_s
 
 

@@ -36,7 +36,18 @@ def send(injection: Injection, simulation: str = "") -> Reply:
 
 
 def _find(simulation: str) -> Path:
-    running = {path: about for path in sockets() if (about := _about(path)) is not None}
+    running: dict[Path, About] = {}
+    silent: list[str] = []
+    for path in sockets():
+        try:
+            about = _about(path)
+        except TimeoutError:  # it was stopped, by Ctrl-Z perhaps
+            silent.append(path.stem)
+            continue
+        if about is not None:
+            running[path] = about
+    if silent and (not running or simulation in silent):
+        raise ControlError(f"the simulation {' and '.join(silent)} does not answer; is it stopped?")
     if not running:
         raise ControlError(
             f"no simulation of yours is running ({folder()} has none)",

@@ -172,6 +172,8 @@ async def test_a_folder_that_others_may_write_to_is_not_trusted(terminal: Termin
         (("--gpu", "1", "--lost"), "Missing option '--node'"),
         (("--node", "a", "--gpu", "1"), "Say what is to happen"),
         (("--node", "a", "--lost"), "Say to which GPU: --gpu INDEX, or --gpu all."),
+        (("--node", "a", "--hang", "--xid", "79"), "Say to which GPU: --gpu INDEX, or --gpu all."),
+        (("--node", "\udcff", "--hang"), "control characters, or bytes that are no text"),
         (("--node", "a", "--gpu", "-1", "--lost"), "'-1' is no index of a GPU"),
         (("--node", "a", "--gpu", "1,", "--lost"), "'1,' is no index of a GPU"),
         (("--node", "a", "--gpu", "1", "--recovery-action", "8"), "--recovery-action"),

@@ -10,8 +10,10 @@ from gpupods.cli.durations import Duration
 from gpupods.cli.exit_codes import ExitCode, exit_code_help
 from gpupods.cli.gpu.completing import complete_node
 from gpupods.cli.help_text import ProgramNameInHelp
+from gpupods.cli.names import NameOfNode
 from gpupods.cli.output.stdout import write_answer
 from gpupods.cli.server_choice import InCluster, Named, chosen_server, server_options
+from gpupods.client.limits import LONGEST_AGE_S, LONGEST_TIMEOUT_S
 
 if TYPE_CHECKING:
     from gpupods.client.errors import GpuPodsError
@@ -21,7 +23,9 @@ OUTPUTS = ("table", "wide", "json", "yaml")
 
 
 @click.command("list", cls=ProgramNameInHelp, epilog=exit_code_help())
-@click.argument("nodes", nargs=-1, metavar="[NODE]...", shell_complete=complete_node)
+@click.argument(
+    "nodes", nargs=-1, metavar="[NODE]...", type=NameOfNode(), shell_complete=complete_node
+)
 @click.option("--unfit", is_flag=True, help="Only the GPUs that must not be given to anybody.")
 @click.option(
     "-o",
@@ -33,14 +37,14 @@ OUTPUTS = ("table", "wide", "json", "yaml")
 )
 @click.option(
     "--max-age",
-    type=Duration(zero_allowed=True),
+    type=Duration(zero_allowed=True, at_most_s=LONGEST_AGE_S),
     default="0s",
     show_default=True,
     help="How old a sample of the GPUs may be; 0: a fresh one.",
 )
 @click.option(
     "--timeout",
-    type=Duration(),
+    type=Duration(at_most_s=LONGEST_TIMEOUT_S),
     default="10s",
     show_default=True,
     help="How long all nodes together may take. What is not there by then is named as missing.",

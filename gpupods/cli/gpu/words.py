@@ -13,6 +13,8 @@ from gpupods.cli.exit_codes import ExitCode, word_exit_code_help
 from gpupods.cli.gpu.completing import complete_node
 from gpupods.cli.gpu.times import Moment, until
 from gpupods.cli.help_text import ProgramNameInHelp
+from gpupods.cli.names import NameOfNode
+from gpupods.client.limits import LONGEST_TIMEOUT_S
 
 HIGHEST_INDEX = 1023
 LONGEST_TEXT = 1000
@@ -23,15 +25,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 def word_options(command: F) -> F:
     """The arguments and options that both have."""
     options = [
-        click.argument("node", shell_complete=complete_node),
+        click.argument("node", type=NameOfNode(), shell_complete=complete_node),
         click.argument("index", type=click.IntRange(0, HIGHEST_INDEX)),
         click.option("--reason", required=True, help="Why, for whoever reads it later."),
         click.option(
             "--who", help="Who says so.  [default: the user that the API server takes you for]"
         ),
         click.option(
-            "--timeout", type=Duration(), default="30s", show_default=True,
-            help="How long to wait until the node's agent has taken it.",
+            "--timeout", type=Duration(at_most_s=LONGEST_TIMEOUT_S), default="30s",
+            show_default=True, help="How long to wait until the node's agent has taken it.",
         ),
         click.option(
             "--wait/--no-wait", default=True, show_default=True,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import grpc
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from controller.cache.cluster import NODES, PODS, ClusterCache
 from controller.cache.records import NodeRecord, PodRecord
+from controller.near_names import LOOKED_AT, near_pods
 from controller.resolve import resolve
 from gpupods.errors import StatusError
 from gpupods.identity import NodeName, PodUid
@@ -54,6 +57,43 @@ def test_dual_stack_addresses_in_the_nodes_order() -> None:
     node = NodeRecord(GPU_1, "n1", ("fd00::1", "10.0.0.1"))
     found = resolve("web-0", cache(pod("shop", "web-0", UID), nodes=(node,)))
     assert found.addresses == ("fd00::1", "10.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("worker_id", "meant"),
+    [
+        ("web", "there is shop/web-0, shop/web-1"),
+        ("trian-0", "there is team-a/train-0"),
+        ("rtain-0", "there is team-a/train-0"),
+        ("shop/web", "there is shop/web-0, shop/web-1"),
+        ("team-a/trian-0", "there is team-a/train-0"),
+        ("shop/train-1", "is the namespace right?"),
+        ("database", "kubectl get pods -A lists them"),
+        ("tromb-0", "kubectl get pods -A lists them"),
+        ("train0", "there is team-a/train-0"),
+        ("traiin-0", "there is team-a/train-0"),
+        ("a", "kubectl get pods -A lists them"),
+    ],
+)
+def test_a_name_that_was_misspelt(worker_id: str, meant: str) -> None:
+    known = cache(
+        pod("shop", "web-0", "u1"), pod("shop", "web-1", "u2"), pod("team-a", "train-0", "u3")
+    )
+    code, message = failure(worker_id, known)
+    assert code is grpc.StatusCode.NOT_FOUND
+    assert message.endswith(meant)
+
+
+def test_a_guess_in_a_large_cluster_looks_at_a_part_of_it() -> None:
+    looked_at = []
+
+    def pods() -> Iterator[PodRecord]:
+        for number in range(10 * LOOKED_AT):
+            looked_at.append(number)
+            yield pod("shop", f"web-{number}", str(number))
+
+    assert near_pods("wbe-7", pods()) != []
+    assert len(looked_at) <= LOOKED_AT
 
 
 def test_an_ambiguous_name_lists_the_candidates() -> None:

@@ -12,10 +12,13 @@ import grpc
 import pytest
 import yaml
 
+from controller.cache.cluster import NODES, PODS, ClusterCache
+from controller.resolve import resolve
 from gpupods.cli.__main__ import run
 from gpupods.cli.exit_codes import ExitCode
 from gpupods.errors import Reason, StatusError, failed_precondition, not_found, unavailable
 from gpupods.v1alpha1 import gpupods_pb2 as pb
+from nodeagent.pod_map import parse_pod_map
 from tests.unit.gpupods.answers import partial
 from tests.unit.gpupods.controller_double import ControllerDouble, failing
 
@@ -87,6 +90,13 @@ def test_options_reach_the_server(get: Get, controller: ControllerDouble) -> Non
         (["x", "--kubeconfig", "/nonexistent"], "File '/nonexistent' does not exist"),
         (["\udcff"], "POD and --namespace are names"),
         (["x\x1b[2J"], "POD and --namespace are names"),
+        (["x", "--timeout", "8d"], "give at most 7 days"),
+        (["x", "--timeout", "9" * 400], "give at most 7 days"),
+        (["x", "--max-age", "50d"], "give at most 49 days"),
+        (["x", "--controller-namespace", "\udcff"], "bytes that are no text"),
+        (["pod", "train-0"], "extra argument (train-0): write the pod's name alone."),
+        (["pods", "train-0", "-n", "team-a"], "(train-0): write the pod's name alone."),
+        (["train-0", "train-1"], "Got unexpected extra argument (train-1)"),
     ],
 )
 def test_wrong_command_lines(
@@ -132,6 +142,44 @@ def test_a_pod_named_as_in_kubectl(get: Get, controller: ControllerDouble, capsy
     controller.answer = failing(not_found("there is no pod 'train-0' in namespace 'pod'"))
     assert get("pod/train-0") is ExitCode.REFUSED
     assert "write the pod's name alone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["pod"], ["pods"], ["po", "-n", "team-a"]])
+def test_a_kind_instead_of_a_name(
+    get: Get, controller: ControllerDouble, capsys: Output, arguments: list[str]
+) -> None:
+    controller.answer = failing(not_found("there is no such pod"))
+    assert get(*arguments) is ExitCode.REFUSED
+    assert "Hint: write the pod's name alone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("pod", ["a b", "Train-0", "x" * 600, "{}", "a/b/c"])
+def test_what_can_be_no_pod_is_told_in_the_commands_own_words(
+    get: Get, controller: ControllerDouble, capsys: Output, pod: str
+) -> None:
+    known = ClusterCache()
+    known.report_listed(PODS)
+    known.report_listed(NODES)
+    with pytest.raises(StatusError) as refused:
+        resolve(pod, known)
+    assert "worker_id" in refused.value.message
+    controller.answer = failing(refused.value)
+    assert get(pod) is ExitCode.REFUSED
+    error = capsys.readouterr().err
+    assert 'POD is "namespace/name", "name" or its uid' in error
+    assert "worker_id" not in error
+
+
+def test_a_node_agent_is_asked_for_a_pod(
+    get: Get, controller: ControllerDouble, capsys: Output
+) -> None:
+    with pytest.raises(StatusError) as refused:
+        parse_pod_map("team-a/train-0")
+    controller.answer = failing(refused.value)
+    assert get("team-a/train-0") is ExitCode.REFUSED
+    assert "is a node agent, and knows no pods by their names: ask a controller" in (
+        capsys.readouterr().err
+    )
 
 
 def test_nobody_listens(get: Get, capsys: Output) -> None:

@@ -85,6 +85,15 @@ def test_the_question(list_gpus: List, controller: ControllerDouble) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["\udcff", "n\x1b[2J", "", ".", "..", "a/b", "node/n1", "N1"])
+def test_a_name_that_no_node_can_have(
+    list_gpus: List, controller: ControllerDouble, capsys: Output, name: str
+) -> None:
+    assert list_gpus(name) is ExitCode.USAGE
+    assert "Invalid value for '[NODE]...'" in capsys.readouterr().err
+    assert controller.list_requests == []
+
+
 def test_a_node_that_is_not_there(
     list_gpus: List, controller: ControllerDouble, capsys: Output
 ) -> None:

@@ -97,7 +97,7 @@ def is_running(pid: int) -> bool:
     """Whether the process is there and not merely unreaped."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
     return stat.rpartition(")")[2].split()[0] != "Z"
 

@@ -13,6 +13,8 @@ from nodeagent.health.inventory import Slot
 from nodeagent.health.observations import Word
 from nodeagent.health.policy import Policy
 
+_READINGS_TO_TELL = 2
+
 
 class Standing(enum.Enum):
     """How a GPU stands."""
@@ -78,7 +80,7 @@ def _gravity(fault: Fault, policy: Policy) -> tuple[int, bool, float, Cause]:
 
 def _unfit(slot: Slot, state: GpuState, faults: list[Fault], policy: Policy) -> Verdict:
     first, *others = faults
-    recovers = state.clean is not None and all(
+    recovers = _answers_well(state, policy) and all(
         only_time_is_wanting(fault, state, policy) for fault in faults
     )
     rule = policy.rule(first.cause)
@@ -96,6 +98,12 @@ def _unfit(slot: Slot, state: GpuState, faults: list[Fault], policy: Policy) -> 
         until_wall=None,
         others=tuple(reason_of(fault, policy) for fault in others),
     )
+
+
+def _answers_well(state: GpuState, policy: Policy) -> bool:
+    """One good reading among bad ones is not worth telling, nor is the next bad one then."""
+    enough = min(policy.recovery.clean_readings, _READINGS_TO_TELL)
+    return state.clean is not None and state.clean.readings >= enough
 
 
 def _excluded(slot: Slot, word: Word, faults: list[Fault], policy: Policy) -> Verdict:

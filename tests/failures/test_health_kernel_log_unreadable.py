@@ -40,3 +40,17 @@ async def test_it_is_told_once_and_tried_again() -> None:
             await asyncio.sleep(0.001)
     log.cancel()
     assert [type(each) for each in told] == [SourceTrouble, CaughtUp]
+
+
+async def test_a_file_that_is_no_log_is_not_read_again_and_again(tmp_path: Path) -> None:
+    file = tmp_path / "kern.log"
+    file.write_text("Nov 30 12:00:00 node kernel: NVRM: Xid (PCI:0000:c4:00): 79, gone\n")
+    told: list[Told] = []
+    log = asyncio.create_task(kernel_log(path=file).watch(told.append))
+    async with asyncio.timeout(AMPLE_S):
+        while len(told) < 2:  # noqa: ASYNC110 - what is awaited has no other end
+            await asyncio.sleep(0.001)
+    log.cancel()
+    assert isinstance(told[0], SourceTrouble)
+    assert "cannot be read (it has an end, as the kernel's log has not)" in told[0].problem
+    assert isinstance(told[1], CaughtUp)

@@ -4,6 +4,10 @@ It has what happened before the agent started, and XIDs of cards that send no ev
 block: the event loop says when there is something. Records of others than the kernel (facility
 not 0) are not believed, unless that is asked for: any process that may write the log could make
 a GPU unfit.
+
+The kernel dates records by a clock of its own, which nobody sets right: after weeks it is off by
+minutes, and it stands still while the machine sleeps. So what comes while the log is listened to is
+dated by the clock that all else is measured by; only what was there before has the kernel's time.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import time
 from collections.abc import Callable
 
 from gpupods.identity import GpuUuid
@@ -35,6 +40,7 @@ class KernelLog:
         boot_id: Of the boot that the log is of.
         any_facility: Believe lines that processes wrote.
         again_s: After so long it is tried again, where it cannot be read.
+        clock: CLOCK_BOOTTIME: what all else is dated by.
     """
 
     def __init__(
@@ -46,6 +52,7 @@ class KernelLog:
         *,
         any_facility: bool = False,
         again_s: float = 30.0,
+        clock: Callable[[], float] = lambda: time.clock_gettime(time.CLOCK_BOOTTIME),
     ) -> None:
         self._path = path
         self._heard = heard
@@ -53,7 +60,10 @@ class KernelLog:
         self._boot_id = boot_id
         self._any_facility = any_facility
         self._again_s = again_s
+        self._clock = clock
         self._behind = True
+        self._listens = False
+        """All that was there when the log was opened has been read."""
 
     async def watch(self, tell: Tell) -> None:
         """See `HealthSource.watch`."""
@@ -91,10 +101,12 @@ class KernelLog:
         """
         loop = asyncio.get_running_loop()
         more = asyncio.Event()
+        self._listens = False
         while True:
             if self._read_some(file, tell):
                 await asyncio.sleep(0)
                 continue
+            self._listens = True
             self._caught_up(tell)
             more.clear()
             loop.add_reader(file, more.set)
@@ -104,7 +116,7 @@ class KernelLog:
                 loop.remove_reader(file)
 
     def _read_some(self, file: int, tell: Tell) -> bool:
-        """Whether there may be more at once."""
+        """Whether there may be more at once. Raises OSError as `_follow` does."""
         for _ in range(_AT_A_TIME):
             try:
                 record = os.read(file, _RECORD_SIZE)
@@ -114,6 +126,8 @@ class KernelLog:
                 if error.errno == errno.EPIPE:
                     continue  # overwritten before it was read: the next read has the oldest left
                 raise
+            if not record:
+                raise OSError(errno.ENODATA, "it has an end, as the kernel's log has not")
             self._hear(record, tell)
         return True
 
@@ -127,7 +141,8 @@ class KernelLog:
             heard.boot_id == self._boot_id() and record.sequence <= heard.sequence
         ):
             return
-        seen = XidSeen(found.xid, record.at_s, NAME, found.detail)
+        at_s = self._clock() if self._listens else record.at_s
+        seen = XidSeen(found.xid, at_s, NAME, found.detail)
         tell(XidOfGpu(GpuUuid(""), found.pci_address, seen))
         self._note(record.sequence)
 

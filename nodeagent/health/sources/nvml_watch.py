@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 import time
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import PIPE
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import msgspec
 
 from gpupods.identity import GpuUuid
-from nodeagent.gpus import wire
 from nodeagent.gpus.progress import Progress, new_file
 from nodeagent.gpus.retry import BackOff
 from nodeagent.health.observations import (
@@ -32,44 +29,15 @@ from nodeagent.health.observations import (
     XidOfGpu,
     XidSeen,
 )
+from nodeagent.health.sources.nvml_child import CLOSING_S, Child, Facts, Message, signal_name
 
 NAME = "nvml"
 _MODULE = "nodeagent.health.sources.nvml_worker"
 _MOST_UNREAPED = 3
-_CLOSING_S = 2.0
 _RARELY = 4
 """How much longer the pauses are where no GPU was ever seen: there may never be a driver."""
 _DEATHS_THAT_TELL = 3
 """Children in a row that die without a reading, before that is the driver's doing."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    index: int
-    uuid: str
-    pci_address: str
-    name: str
-    presence: Presence
-    recovery_action: int | None = None
-    remap_failure: bool | None = None
-    remap_pending: bool | None = None
-    uncorrectable_errors: int | None = None
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Message:
-    """What the child tells; one of the first three, or how its events do."""
-
-    gpus: tuple[_Facts, ...] | None = None
-    xid: int | None = None
-    unavailable: str = ""
-    not_loaded: bool = False
-    uuid: str = ""
-    problem: str | None = None
-
-
-_DECODER = msgspec.json.Decoder(_Message)
 
 
 class NvmlWatch:
@@ -113,7 +81,7 @@ class NvmlWatch:
             await self._watch(tell)
         finally:
             if self._ending:
-                await asyncio.wait(self._ending, timeout=_CLOSING_S)
+                await asyncio.wait(self._ending, timeout=CLOSING_S)
 
     async def _watch(self, tell: Tell) -> None:
         while True:
@@ -132,7 +100,7 @@ class NvmlWatch:
         while len(self._ending) >= _MOST_UNREAPED:
             await asyncio.wait(self._ending, return_when=asyncio.FIRST_COMPLETED)
 
-    async def _start(self) -> _Child:
+    async def _start(self) -> Child:
         shared = new_file()
         try:
             process = await asyncio.create_subprocess_exec(
@@ -144,18 +112,17 @@ class NvmlWatch:
                 env={**os.environ, **self._environment},
                 pass_fds=(shared,),
             )
-            return _Child(process, Progress(shared))
+            return Child(process, Progress(shared))
         finally:
             os.close(shared)
 
-    async def _listen(self, child: _Child, tell: Tell) -> None:
+    async def _listen(self, child: Child, tell: Tell) -> None:
         """Until it ends, or is silent for too long. It is gone afterwards."""
         self.child_pid = child.process.pid
         limit_s = self._start_limit_s
         try:
             while True:
-                async with asyncio.timeout(limit_s):
-                    message = await child.message()
+                message = await child.message(limit_s)
                 self._hear(message, tell)
                 if message.gpus is not None:
                     limit_s = self._interval_s + self._hang_limit_s
@@ -167,7 +134,7 @@ class NvmlWatch:
             self.child_pid = None
             self._drop(child)
 
-    def _hear(self, message: _Message, tell: Tell) -> None:
+    def _hear(self, message: Message, tell: Tell) -> None:
         if message.gpus is not None:
             self._deaths = 0
             self._back_off.reset()
@@ -185,13 +152,20 @@ class NvmlWatch:
         if message.problem is not None:
             tell(SourceTrouble(f"{NAME} events", message.problem))
 
-    async def _died(self, child: _Child, error: Exception, tell: Tell) -> None:
+    async def _died(self, child: Child, error: Exception, tell: Tell) -> None:
         """A child that ends after it has said why is no more news."""
+        if isinstance(error, msgspec.DecodeError):
+            child.kill()
         code = await child.exit_code()
+        if code is None:
+            held_by = child.progress.read() or "starting"
+            words = f"the process that watches the driver does not end, held in {held_by}"
+            tell(DriverSilent(Presence.DRIVER_HANGS, words))
+            return
         if code == 0:
             return
         self._deaths += 1
-        how = f"ended by {_signal_name(-code)}" if code < 0 else f"exit code {code}"
+        how = f"ended by {signal_name(-code)}" if code < 0 else f"exit code {code}"
         if isinstance(error, msgspec.DecodeError):
             how = f"what it says makes no sense: {error}"
         doing = child.progress.read() or "starting"
@@ -205,51 +179,14 @@ class NvmlWatch:
             self._trouble = problem
             tell(SourceTrouble(NAME, problem))
 
-    def _drop(self, child: _Child) -> None:
-        child.kill()
+    def _drop(self, child: Child) -> None:
+        child.leave()
         reaping = asyncio.create_task(child.ended())
         self._ending.add(reaping)
         reaping.add_done_callback(self._ending.discard)
 
 
-class _Child:
-    """One child, and the note of what it is doing."""
-
-    def __init__(self, process: Process, progress: Progress) -> None:
-        if process.stdout is None:
-            raise ValueError("a child is listened to through a pipe")
-        self.process = process
-        self.progress = progress
-        self._told = process.stdout
-
-    async def message(self) -> _Message:
-        """The next thing that it tells."""
-        (length,) = wire.LENGTH.unpack(await self._told.readexactly(wire.LENGTH.size))
-        if length > wire.LONGEST:
-            raise msgspec.DecodeError(f"it announces {length} bytes")
-        return _DECODER.decode(await self._told.readexactly(length))
-
-    async def exit_code(self) -> int:
-        """Of a child that has closed its pipe, and so is about to end."""
-        try:
-            async with asyncio.timeout(_CLOSING_S):
-                return await self.process.wait()
-        except TimeoutError:
-            self.kill()
-            return await self.process.wait()
-
-    def kill(self) -> None:
-        """End it. One that the kernel holds in a call of the driver ends when that returns."""
-        if self.process.returncode is None:
-            self.process.kill()
-
-    async def ended(self) -> None:
-        """Wait until it has been reaped."""
-        await self.process.wait()
-        self.progress.close()
-
-
-def _listed(facts: _Facts) -> ListedGpu:
+def _listed(facts: Facts) -> ListedGpu:
     reading = Reading(
         facts.presence,
         facts.recovery_action,
@@ -261,14 +198,6 @@ def _listed(facts: _Facts) -> ListedGpu:
     )
     uuid = GpuUuid(facts.uuid)
     return ListedGpu(facts.index, uuid, facts.pci_address, facts.name, reading)
-
-
-def _signal_name(number: int) -> str:
-    """A real-time signal has a number and no name."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _hang(doing: str, limit_s: float) -> str:

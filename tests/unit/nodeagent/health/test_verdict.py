@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gpupods.identity import GpuUuid
 from nodeagent.health.inventory import Slot
+from nodeagent.health.observations import Presence
 from nodeagent.health.verdict import Standing, Verdict, judge
 from tests.unit.nodeagent.health.lives import LOST, WELL, Life
 
@@ -48,10 +49,23 @@ def test_recovering_is_when_only_time_is_wanting() -> None:
     life.read(replace(WELL, recovery_action=1))
     assert verdict(life).standing is Standing.UNFIT
     life.read()
+    assert verdict(life).standing is Standing.UNFIT, "once is nothing"
+    life.read()
     assert verdict(life).standing is Standing.RECOVERING
     assert not verdict(life).fit
     life.recover()
     assert verdict(life).standing is Standing.FIT
+
+
+def test_one_that_answers_every_other_time_is_told_of_once() -> None:
+    life = Life()
+    life.read(LOST)
+    before = verdict(life)
+    for _ in range(20):
+        life.read()
+        assert verdict(life) == before
+        life.read(replace(LOST, presence=Presence.UNREADABLE))
+        assert verdict(life) == before
 
 
 def test_a_verdict_is_equal_while_nothing_changes() -> None:

@@ -1,0 +1,29 @@
+"""The agent does not run for a while, frozen or starved: that is no driver that hangs."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from nodeagent.health.verdict import Verdict
+from tests.healthwatch import INTERVAL_S, SHORT_HANG_S, unfit, watching
+
+LONGER_THAN_A_HANG_S = INTERVAL_S + SHORT_HANG_S + 0.4
+
+
+@pytest.mark.parametrize("child_too", [False, True], ids=["agent", "agent and its child"])
+async def test_no_gpu_is_unfit_for_it(tmp_path: Path, *, child_too: bool) -> None:
+    heard: list[tuple[Verdict, ...]] = []
+    async with watching(tmp_path, hang_limit_s=SHORT_HANG_S) as watched:
+        child = watched.nvml.child_pid
+        assert child is not None
+        watched.monitor.subscribe(heard.append)
+        if child_too:
+            os.kill(child, signal.SIGSTOP)
+        time.sleep(LONGER_THAN_A_HANG_S)  # noqa: ASYNC251 - that is what is tried here
+        os.kill(child, signal.SIGCONT)
+        await watched.readings(5)
+        assert [unfit(them) for them in heard] == [[]]
+        assert watched.nvml.child_pid == child

@@ -24,6 +24,7 @@ from nodeagent.deviceplugin.marks import Marks
 from nodeagent.deviceplugin.offer import Card
 from nodeagent.deviceplugin.pod_api import PodApi
 from nodeagent.deviceplugin.pods import GpuPod
+from nodeagent.deviceplugin.room import has_room
 from nodeagent.deviceplugin.sockets import Holders, KubeletAwayError, PodResources
 from nodeagent.deviceplugin.terms import Terms
 
@@ -70,7 +71,11 @@ class Allocator:
         """
         async with self._turn:
             found = await self._find(resource, ids)
-            environment = grant(found, self._cards(), self._terms)
+            try:
+                environment = grant(found, self._cards(), self._terms)
+            except StatusError:
+                self._claims.turn_away(found.pod)
+                raise
             complete = self._claims.take(found, ids)
             if complete:
                 await self._marks.mark(found.pod)
@@ -109,15 +114,22 @@ class Allocator:
         """
         devices = (resource, ids)
         async with self._turn:
-            if self._claims.given(devices) is None:
+            given = self._claims.given(devices)
+            if given is None:
                 return  # it was found right before, or was given by an agent that runs no more
             holders = await self._holders()
-            holder = holders.get(devices)
-            if holder is None:  # an init container, which the kubelet does not tell of
+            holder = holders.get(devices) if holders is not None else None
+            if holders is not None and holder is not None:
+                theirs = [each for each, ref in holders.items() if ref == holder]
+                await self._check_holder(holder, theirs)
+            elif holders is None or not given.told:
                 self._claims.settle(devices)
-                return
-            theirs = [each for each, ref in holders.items() if ref == holder]
-            await self._check_holder(holder, theirs)
+            else:
+                raise unavailable(
+                    f"the kubelet does not tell whose devices these are, which were chosen for "
+                    f"{given.ref}: it is asked again at the next attempt; should that go on, "
+                    "delete the pod"
+                )
 
     async def close(self) -> None:
         """Stop writing marks."""
@@ -175,9 +187,10 @@ class Allocator:
             self._claims.release(devices)
         return bool(free)
 
-    async def _holders(self) -> Holders:
+    async def _holders(self) -> Holders | None:
+        """None: there is nobody to ask."""
         if not self._resources.is_there():
-            return {}
+            return None
         try:
             return await self._resources.holders()
         except KubeletAwayError as error:
@@ -204,39 +217,64 @@ class Allocator:
         """Another pod than was meant has the GPUs: let each say which it has.
 
         Raises:
-            StatusError: the two are not alike.
+            StatusError: the two are not alike, or the GPUs are another's by now.
             ApiError: one of them could not be written to.
         """
         has = await self._pods.read(holder)
         meant = await self._meant(given)
-        if not has.indexes or (meant is not None and not are_peers(has, meant)):
-            raise failed_precondition(
-                f"{holder} was given the GPUs that were chosen for {given.ref} "
-                f"({','.join(map(str, given.indexes))}), which asked for as much at the same time; "
-                f"delete {holder}{': ' + has.problem if has.problem else ''}"
-            )
-        if meant is not None:
-            served = self._claims.is_served(has)
-            await self._pods.annotate(meant, assigned=served, indexes=has.indexes)
-        await self._pods.annotate(has, assigned=True, indexes=given.indexes)
-        if meant is not None:
-            self._claims.exchange(has, meant)
+        if not has.indexes or has.node != self._pods.node:
+            raise _wrong(has, given, has.problem)
+        if meant is None:
+            await self._inherit(has, given)
+        elif are_peers(has, meant):
+            await self._exchange(has, meant, given)
+        else:
+            raise _wrong(has, given)
         log.info("device_plugin.exchanged", pod=str(holder), meant=str(given.ref))
 
+    async def _inherit(self, has: GpuPod, given: Given) -> None:
+        """Who was meant has gone, so that a scheduler may have given its GPUs to yet another."""
+        others = await self._pods.on_node()
+        if not has_room(has, given.indexes, others, self._cards(), self._terms.unit_mib):
+            raise _wrong(has, given, f"{given.ref} has gone, and others have them by now")
+        await self._pods.annotate(has, assigned=True, indexes=given.indexes)
+
+    async def _exchange(self, has: GpuPod, meant: GpuPod, given: Given) -> None:
+        """Until both are written, what one of them may have is counted with the first."""
+        before = tuple(each for each in has.indexes if each not in given.indexes) or has.indexes
+        if len(before) != len(given.indexes):
+            raise _wrong(has, given)
+        if before != given.indexes:
+            both = tuple(sorted({*before, *given.indexes}))
+            await self._pods.annotate(has, assigned=True, indexes=both)
+        served = self._claims.is_served(has)
+        await self._pods.annotate(meant, assigned=served, indexes=before)
+        await self._pods.annotate(has, assigned=True, indexes=given.indexes)
+        self._claims.exchange(has, meant)
+
     async def _meant(self, given: Given) -> GpuPod | None:
-        """The pod whose claim was taken; None: it is gone."""
+        """The pod whose claim was taken; None: it is gone, or holds nothing any more."""
         try:
             pod = await self._pods.read(given.ref)
         except RefusedError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
             return None
-        return pod if pod.uid == given.uid else None
+        return pod if pod.uid == given.uid and not pod.ended else None
 
 
 def _is_held(devices: Devices, holders: Holders) -> bool:
     resource, ids = devices
     return any(resource == each and ids & held for each, held in holders)
+
+
+def _wrong(has: GpuPod, given: Given, because: str = "") -> StatusError:
+    """A pod must not run on the GPUs that it was given."""
+    return failed_precondition(
+        f"{has.ref} was given the GPUs that were chosen for {given.ref} "
+        f"({','.join(map(str, given.indexes))}), which asked for as much at the same time; "
+        f"delete {has.ref}{': ' + because if because else ''}"
+    )
 
 
 def _unknown_pod(error: ApiError) -> StatusError:

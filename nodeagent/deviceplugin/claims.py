@@ -7,6 +7,7 @@ fits best; when it is known afterwards that another pod has made it, the two exc
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from gpupods.identity import PodRef, PodUid
@@ -42,30 +43,42 @@ class Given:
     ref: PodRef
     place: int
     indexes: tuple[int, ...]
+    told: bool
+    """See `Ask.told`."""
 
 
 def match(
-    pods: Iterable[GpuPod], served: Mapping[PodUid, Done], resource: str, count: int
+    pods: Iterable[GpuPod],
+    served: Mapping[PodUid, Done],
+    resource: str,
+    count: int,
+    turned_away: AbstractSet[PodUid] = frozenset(),
 ) -> Match | None:
     """The pod that asks for ``count`` of ``resource`` now.
 
     The kubelet asks for one container after the other, and for one pod after the other. So one
     that has begun comes first, else the one whose GPUs were chosen first. Only a container whose
-    turn it is can be meant, and a pod without chosen GPUs only if there is no other.
+    turn it is can be meant, and a pod without chosen GPUs only if there is no other. One that was
+    ``turned_away`` is pending still until the kubelet has told the API server, and asks no more.
     """
     fitting = []
     for pod in pods:
         done = answered(pod, served)
         place = next_place(pod, done, resource)
         if place is not None and pod.asks[place].count == count:
-            order = (not done, not pod.indexes, pod.predicate_time, pod.uid)
+            away = pod.uid in turned_away
+            order = (away, not done, not pod.indexes, pod.predicate_time, pod.uid)
             fitting.append((order, Match(pod, place)))
     return min(fitting, key=lambda each: each[0])[1] if fitting else None
 
 
 def answered(pod: GpuPod, served: Mapping[PodUid, Done]) -> Done:
-    """Which of its requests were; all where the pod itself says that it has its GPUs."""
-    return frozenset(range(len(pod.asks))) if pod.assigned else served.get(pod.uid, NOTHING)
+    """Which of its requests were; of a pod that was not served here, what it says itself.
+
+    A claim that was taken back here is open again, whatever the pod says.
+    """
+    itself = frozenset(range(len(pod.asks))) if pod.assigned else NOTHING
+    return served.get(pod.uid, itself)
 
 
 def next_place(pod: GpuPod, done: Done, resource: str) -> int | None:
@@ -89,12 +102,14 @@ class Claims:
     def __init__(self) -> None:
         self._served: dict[PodUid, Done] = {}
         self._given: dict[Devices, Given] = {}
+        self._turned_away: set[PodUid] = set()
 
     def match(self, pods: Sequence[GpuPod], resource: str, count: int) -> Match | None:
         """See `match`. ``pods`` are all that are pending: others are forgotten."""
         here = {pod.uid for pod in pods}
         self._served = {uid: done for uid, done in self._served.items() if uid in here}
-        return match(pods, self._served, resource, count)
+        self._turned_away &= here
+        return match(pods, self._served, resource, count, self._turned_away)
 
     def take(self, found: Match, ids: frozenset[str]) -> bool:
         """The request for these devices was answered with the claim of ``found``.
@@ -106,8 +121,13 @@ class Claims:
         self._served[pod.uid] = answered(pod, self._served) | {found.place}
         # What had them before has ended.
         kept = {each: given for each, given in self._given.items() if _apart(each, resource, ids)}
-        self._given = kept | {(resource, ids): Given(pod.uid, pod.ref, found.place, pod.indexes)}
+        new = Given(pod.uid, pod.ref, found.place, pod.indexes, found.ask.told)
+        self._given = kept | {(resource, ids): new}
         return self.is_served(pod)
+
+    def turn_away(self, pod: GpuPod) -> None:
+        """The request that was taken for this pod's was refused."""
+        self._turned_away.add(pod.uid)
 
     def is_served(self, pod: GpuPod) -> bool:
         """Whether all of the pod's claim was taken."""
@@ -118,18 +138,19 @@ class Claims:
         return self._given.get(devices)
 
     def unsettled(self) -> tuple[Devices, ...]:
-        """All devices of which it is not known yet that the right pod has them."""
-        return tuple(self._given)
+        """Devices of which it is not known yet that the right pod has them, and can be."""
+        return tuple(devices for devices, given in self._given.items() if given.told)
 
     def settle(self, devices: Devices) -> None:
         """The right pod has them."""
         self._given.pop(devices, None)
 
     def release(self, devices: Devices) -> None:
-        """Nobody has them: the claim can be taken again."""
+        """Nobody has them, as the kubelet has turned their pod away: the claim is open again."""
         given = self._given.pop(devices, None)
         if given is not None and given.uid in self._served:
             self._served[given.uid] -= {given.place}
+            self._turned_away.add(given.uid)
 
     def exchange(self, one: GpuPod, other: GpuPod) -> None:
         """Each of two peers has the other's claim from now on."""
@@ -143,4 +164,4 @@ class Claims:
 
 
 def _apart(devices: Devices, resource: str, ids: frozenset[str]) -> bool:
-    return devices[0] != resource or not devices[1] & ids
+    return devices[0] != resource or devices[1].isdisjoint(ids)

@@ -82,6 +82,10 @@ class Endpoint:
             except (KubeletAwayError, OSError) as error:
                 self._tell(str(error))
                 pause_s = pauses.next_delay_s()
+            except Exception as error:
+                if self._tell(f"{type(error).__name__}: {error}"):
+                    log.exception("a failure that nobody foresaw: it is tried again")
+                pause_s = pauses.next_delay_s()
             await asyncio.sleep(pause_s)
 
     async def stop(self) -> None:
@@ -139,11 +143,13 @@ class Endpoint:
         self._told = ""
         log.info("device_plugin.registered", resource=self.resource, socket=str(path))
 
-    def _tell(self, problem: str) -> None:
-        """Once."""
-        if problem != self._told:
+    def _tell(self, problem: str) -> bool:
+        """Once. Whether it was news."""
+        news = problem != self._told
+        if news:
             self._told = problem
             log.warning("device_plugin.not_registered", resource=self.resource, error=problem)
+        return news
 
     async def _serve(self) -> tuple[grpc.aio.Server, Path]:
         path = self._folder.new_socket(self.resource)

@@ -1,7 +1,8 @@
 """The device plugin of a node: what is known of its GPUs, offered to the kubelet.
 
-Before any GPU has been seen nothing is registered: the kubelet then keeps what it knew. A GPU whose
-memory no driver has ever told is left out of the memory's list, and said to be.
+Before the GPUs have been judged nothing is registered: the kubelet then keeps what it knew, and
+gives nobody a GPU of which it is not known yet that it is unfit. A GPU whose memory no driver has
+ever told is left out of the memory's list, and said to be.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ class DevicePlugin:
         self._offered: dict[str, Offer] = {}
         self._told = ""
         self._tasks: list[asyncio.Task[None]] = []
+        self._ignore: Callable[[], None] = _nothing
         self.allocator = Allocator(pods, resources, self.cards, terms, look_for_s)
         self.endpoints = tuple(
             Endpoint(
@@ -98,14 +100,14 @@ class DevicePlugin:
     async def start(self) -> None:
         """Offer what there is, and follow it."""
         await self._memory.load()
-        self._monitor.subscribe(self._heard)
+        self._ignore = self._monitor.subscribe(self._heard)
         work = [self._follow(), *(endpoint.run() for endpoint in self.endpoints)]
         self._tasks = [asyncio.create_task(each) for each in work]
-        for task in self._tasks:
-            task.add_done_callback(_ended)
 
     async def stop(self) -> None:
         """Serve no more. The kubelet keeps the node's capacity for some minutes."""
+        self._ignore()
+        self._ignore = _nothing
         for task in self._tasks:
             task.cancel()
         if self._tasks:
@@ -119,18 +121,24 @@ class DevicePlugin:
         self._news.set()
 
     async def _follow(self) -> None:
+        """Until cancelled. No failure ends it: what is offered would stay for ever as it is."""
         pauses = Backoff(first_s=0.5, most_s=MEMORY_ASKED_S)
         asked = 0
         while True:
             self._news.clear()
-            if self._monitor.verdicts and (not asked or self._unknown()):
-                asked += 1
-                await self._memory.learn(await self._sample(SAMPLE_LIMIT_S))
-            unknown = self._unknown()
-            if not unknown or asked >= PATIENCE:
-                await self._offer_all(unknown)
             try:
-                async with asyncio.timeout(pauses.next_delay_s() if unknown else None):
+                if self._monitor.judged and (not asked or self._unknown()):
+                    asked += 1
+                    await self._memory.learn(await self._sample(SAMPLE_LIMIT_S))
+                unknown = self._unknown()
+                if self._monitor.judged and (not unknown or asked >= PATIENCE):
+                    await self._offer_all(unknown)
+                again = bool(unknown)
+            except Exception:
+                log.exception("a failure that nobody foresaw: GPUs are offered again in a moment")
+                again = True
+            try:
+                async with asyncio.timeout(pauses.next_delay_s() if again else None):
                     await self._news.wait()
             except TimeoutError:
                 continue
@@ -178,7 +186,5 @@ class DevicePlugin:
             log.warning("device_plugin.problem", problem=problem)
 
 
-def _ended(task: asyncio.Task[None]) -> None:
-    """A bug must not go unnoticed."""
-    if not task.cancelled() and task.exception() is not None:
-        log.error("device_plugin.failed", exc_info=task.exception())
+def _nothing() -> None:
+    """Before there is anything to be ended."""

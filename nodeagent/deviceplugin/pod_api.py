@@ -39,6 +39,17 @@ class PodApi:
         except ValueError as error:
             raise MalformedError(f"GET {path}: {error}") from error
 
+    async def on_node(self) -> tuple[GpuPod, ...]:
+        """All of this node that have GPUs or are to have them, those being deleted too."""
+        selector = quote(f"spec.nodeName={self.node}", safe="")
+        path = f"/api/v1/pods?fieldSelector={selector}"
+        answer = await self._api.ask("GET", path, limit_s=LIMIT_S, needed=NEEDED)
+        try:
+            pods = read_pods(answer.get("items") or (), deleted=True)
+        except ValueError as error:
+            raise MalformedError(f"GET {path}: {error}") from error
+        return tuple(pod for pod in pods if not pod.ended)
+
     async def read(self, ref: PodRef) -> GpuPod:
         """One pod."""
         answer = await self._api.ask("GET", _path(ref), limit_s=LIMIT_S, needed=NEEDED)

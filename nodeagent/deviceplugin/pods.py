@@ -18,6 +18,9 @@ from nodeagent.deviceplugin.offer import RESOURCES
 GPU_ASSIGNED = "volcano.sh/gpu-assigned"
 """A pod's annotation: "true" once it was given its GPUs, so that no other is taken for it."""
 
+ENDED = ("Succeeded", "Failed")
+"""The phases in which a pod uses nothing any more."""
+
 LATE = 2**64 - 1
 """The time of a pod that no scheduler has dated: after all others."""
 
@@ -33,6 +36,8 @@ class Ask:
     count: int
     first: int
     """Which of the pod's GPUs is its first, where whole ones are asked for."""
+    told: bool = True
+    """Whether every kubelet's own account tells of it: of init containers none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,13 @@ class GpuPod:
     """When they were chosen, in nanoseconds since 1970."""
     assigned: bool = False
     node: str = ""
+    ended: bool = False
+    """Whether it has succeeded or failed, and so has no GPU any more."""
+
+    def needs(self, resource: str) -> int:
+        """How much of ``resource`` it has at its neediest moment."""
+        asks = (ask.first + ask.count for ask in self.asks if ask.resource == resource)
+        return max(asks, default=0)
 
 
 class _Resources(Shape, frozen=True):
@@ -69,6 +81,10 @@ class _Spec(Shape, frozen=True):
     node_name: str | None = None
 
 
+class _Status(Shape, frozen=True):
+    phase: str = ""
+
+
 class _Meta(Shape, frozen=True):
     name: str
     namespace: str
@@ -80,16 +96,17 @@ class _Meta(Shape, frozen=True):
 class _Pod(Shape, frozen=True):
     metadata: _Meta
     spec: _Spec
+    status: _Status | None = None
 
 
-def read_pods(items: Iterable[Json]) -> tuple[GpuPod, ...]:
-    """Those that ask for a GPU and are not being deleted.
+def read_pods(items: Iterable[Json], *, deleted: bool = False) -> tuple[GpuPod, ...]:
+    """Those that ask for a GPU, those that are being ``deleted`` only if they are wanted.
 
     Raises:
         ValueError: one is no pod, or a limit of one no quantity.
     """
     read = (msgspec.convert(each, _Pod) for each in items)
-    pods = (_gpu_pod(each) for each in read if each.metadata.deletion_timestamp is None)
+    pods = (_gpu_pod(each) for each in read if deleted or each.metadata.deletion_timestamp is None)
     return tuple(pod for pod in pods if pod.asks)
 
 
@@ -110,6 +127,7 @@ def _gpu_pod(pod: _Pod) -> GpuPod:
         predicate_time=_time(annotations.get(PREDICATE_TIME)),
         assigned=annotations.get(GPU_ASSIGNED, "false") != "false",
         node=pod.spec.node_name or "",
+        ended=pod.status is not None and pod.status.phase in ENDED,
     )
 
 
@@ -133,7 +151,7 @@ def _asks(spec: _Spec, resource: str) -> Iterable[Ask]:
     kept = 0
     for container in spec.init_containers or ():
         if count := _limit(container, resource):
-            yield Ask(container.name, resource, count, kept)
+            yield Ask(container.name, resource, count, kept, told=False)
             kept += count if container.restart_policy == "Always" else 0
     for container in spec.containers or ():
         if count := _limit(container, resource):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import secrets
 import socket
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
+import structlog
 
 from gpupods.identity import PodRef
 from nodeagent.kubelet_api import deviceplugin_pb2 as pb
@@ -30,6 +32,8 @@ _CHANNEL = (
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.max_receive_message_length", 256 * 1024 * 1024),
 )
+
+log = structlog.get_logger()
 
 Identity = tuple[int, int, int]
 Holders = Mapping[tuple[str, frozenset[str]], PodRef]
@@ -66,8 +70,11 @@ class KubeletFolder:
         """Remove the sockets that killed agents have left for ``resource``."""
         name = resource.rpartition("/")[2]
         for left in self.path.glob(f"{PREFIX}{name}-*.sock"):
-            if not _somebody_listens(left):
-                left.unlink(missing_ok=True)
+            try:
+                if _is_abandoned(left):
+                    left.unlink(missing_ok=True)
+            except OSError as error:  # it is in nobody's way
+                log.warning("device_plugin.socket_left", socket=str(left), error=str(error))
 
     async def register(self, resource: str, endpoint: Path) -> None:
         """Tell the kubelet that ``resource`` is served at ``endpoint``.
@@ -150,6 +157,7 @@ def remove(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-def _somebody_listens(path: Path) -> bool:
+def _is_abandoned(path: Path) -> bool:
+    """Whether nobody listens there. One that is too busy to be connected to (EAGAIN) does."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) as probe:
-        return probe.connect_ex(str(path)) == 0
+        return probe.connect_ex(str(path)) == errno.ECONNREFUSED

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import socket
 
 from gpupods.accounting.names import GPU_MEMORY, GPU_NUMBER
+from nodeagent.deviceplugin.sockets import KubeletFolder
 from tests.pluginbed import bed, sharing, until
 
 
@@ -41,3 +44,22 @@ async def test_sockets_of_killed_agents_are_removed_and_no_others() -> None:
         await made.restart_plugin()
         await until(lambda: not left.exists())
         assert theirs.exists()
+
+
+async def test_a_socket_whose_agent_is_too_busy_to_be_connected_to_is_not_removed() -> None:
+    async with bed(kubelet=False) as made, contextlib.AsyncExitStack() as sockets:
+        busy = made.folder / "gpupods-gpu-memory-0badcafe.sock"
+        listening = sockets.enter_context(socket.socket(socket.AF_UNIX))
+        listening.bind(str(busy))
+        listening.listen(0)
+        waiting = 0
+        while waiting == 0:
+            one = sockets.enter_context(socket.socket(socket.AF_UNIX))
+            one.setblocking(False)  # noqa: FBT003 - its own way
+            waiting = one.connect_ex(str(busy))
+        assert waiting == errno.EAGAIN
+        KubeletFolder(made.folder).remove_abandoned(GPU_MEMORY)
+        assert busy.exists()
+        listening.close()
+        KubeletFolder(made.folder).remove_abandoned(GPU_MEMORY)
+        assert not busy.exists()

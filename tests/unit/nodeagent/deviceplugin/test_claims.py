@@ -86,6 +86,41 @@ def test_a_claim_that_was_released_can_be_taken_again() -> None:
     assert named(claims.match([one], GPU_MEMORY, 5)) == "one.c0"
 
 
+def test_a_claim_that_was_released_is_open_whatever_the_pod_says() -> None:
+    claims, one = Claims(), pod("one", 5)
+    found = claims.match([one], GPU_MEMORY, 5)
+    assert found is not None
+    claims.take(found, frozenset("a"))
+    marked = replace(one, assigned=True)
+    assert claims.match([marked], GPU_MEMORY, 5) is None
+    claims.release((GPU_MEMORY, frozenset("a")))
+    assert named(claims.match([marked], GPU_MEMORY, 5)) == "one.c0"
+
+
+def test_one_that_was_turned_away_comes_last_until_it_is_gone() -> None:
+    claims, pods = Claims(), [pod("one", 5, 5, time_ns=1), pod("two", 5, time_ns=2)]
+    found = claims.match(pods, GPU_MEMORY, 5)
+    assert found is not None
+    claims.take(found, frozenset("a"))
+    claims.turn_away(pods[0])
+    assert named(claims.match(pods, GPU_MEMORY, 5)) == "two.c0"
+    assert named(claims.match(pods[:1], GPU_MEMORY, 5)) == "one.c1"
+    assert claims.match([], GPU_MEMORY, 5) is None
+    assert named(claims.match(pods, GPU_MEMORY, 5)) == "one.c0", "another of its uid: it is new"
+
+
+def test_what_the_kubelet_does_not_tell_of_is_not_taken_back() -> None:
+    claims = Claims()
+    init = GpuPod(
+        PodUid("i"), PodRef("team", "i"), (Ask("init", GPU_MEMORY, 5, 0, told=False),), (0,)
+    )
+    found = claims.match([init], GPU_MEMORY, 5)
+    assert found is not None
+    claims.take(found, frozenset("a"))
+    assert claims.unsettled() == ()
+    assert claims.given((GPU_MEMORY, frozenset("a"))) is not None
+
+
 def test_devices_that_are_given_again_were_given_up() -> None:
     claims, pods = Claims(), [pod("one", 5), pod("two", 5, time_ns=2)]
     for ids in ("ab", "bc"):

@@ -198,6 +198,17 @@ def parse_overrides(value: str | None) -> tuple[dict[int, Override], str]:
     return overrides, "; ".join(problems)
 
 
+def spoken_of(value: str | None) -> frozenset[int] | None:
+    """The indexes that an annotation has a word on, be it understood or not; None: who knows."""
+    if value is None:
+        return frozenset()
+    try:
+        found: Any = msgspec.json.decode(value, type=dict[str, msgspec.Raw])
+    except _UNREADABLE:
+        return None
+    return frozenset(index for key in found if (index := _index(key)) is not None)
+
+
 def _word(raw: msgspec.Raw) -> Override:
     """One word, its times in UTC.
 

@@ -22,11 +22,14 @@ class Words:
         said: By index.
         node: The Node's uid.
         unread: What is wrong with what could not be read; empty: nothing.
+        spoken_of: The indexes with a word, be it understood or not; None: nobody can tell. What is
+            not understood takes nothing back.
     """
 
     said: Mapping[int, Said]
     node: str
     unread: str = ""
+    spoken_of: frozenset[int] | None = frozenset()
 
     def to_tell(self, gpus: tuple[Known, ...], wall: float) -> list[tuple[int, Seen]]:
         """What has to be told to which GPU, by its place in ``gpus``, for the words to hold."""
@@ -36,9 +39,21 @@ class Words:
     def problem(self, gpus: tuple[Known, ...]) -> str:
         """Why not all of them do what they say; empty: they do. Nobody knows before a GPU is."""
         unheard = unheeded(gpus, self.said, self.node) if gpus else ()
-        return "; ".join(filter(None, [self.unread, *unheard]))
+        return "; ".join(filter(None, [self.unread, *self._meanwhile(gpus), *unheard]))
+
+    def _meanwhile(self, gpus: tuple[Known, ...]) -> Iterator[str]:
+        for known in gpus:
+            index, word = known.slot.index, known.state.exclusion
+            if word is not None and word.node == self.node and self._garbled(index):
+                yield f"GPU {index} stays excluded by {word.who} ({word.why}) meanwhile"
+
+    def _garbled(self, index: int) -> bool:
+        """Whether there may be a word on this GPU that is not understood."""
+        return index not in self.said and (self.spoken_of is None or index in self.spoken_of)
 
     def _of(self, known: Known, wall: float) -> Seen | None:
+        if self._garbled(known.slot.index):
+            return None
         return heeding(known, self.said.get(known.slot.index), self.node, wall)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from gpupods.node_annotations import Override, OverrideKind, parse_overrides
+from gpupods.node_annotations import Override, OverrideKind, parse_overrides, spoken_of
 from nodeagent.health.observations import Said, Word
 from nodeagent.health.words import Words
 
@@ -20,7 +20,7 @@ def words_of(annotation: str | None, node: str) -> Words:
     """
     overrides, problem = parse_overrides(annotation)
     said = {index: _said(override, node) for index, override in overrides.items()}
-    return Words(said, node, problem)
+    return Words(said, node, problem, spoken_of(annotation))
 
 
 def _said(override: Override, node: str) -> Said:

@@ -89,6 +89,11 @@ class Bed:
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     @property
+    def access(self) -> KubeAccess:
+        """The way to it."""
+        return KubeAccess.without_credentials(self.server.url)
+
+    @property
     def node(self) -> Json:
         stored = self.server.store.get("nodes", NODE)
         assert stored is not None
@@ -201,9 +206,10 @@ async def reporting(
     monitor: HealthMonitor | None = None,
     pods: PodsOnGpus | None = None,
     pace: ReportPace = QUICK,
+    api: KubeApi | None = None,
 ) -> AsyncIterator[Agent]:
     """An agent's reporting from its start to its end. Nothing has been read yet."""
-    api = KubeApi(KubeAccess.without_credentials(bed.server.url))
+    api = api or KubeApi(bed.access)
     monitor = monitor or bed.monitor()
     await monitor.start()
     reporter = Reporter(api, NODE, monitor, pods=pods, pace=pace)

@@ -53,7 +53,7 @@ def _of_health(health: HealthMonitor) -> Iterator[Metric]:
 
 
 def _of_report(report: ReportStatus) -> Iterator[Metric]:
-    yield _gauge(names.REPORT_PENDING, [((), float(bool(report.problem)))])
+    yield _gauge(names.REPORT_PENDING, [((), float(report.pending))])
     yield _counter(names.REPORTS_WRITTEN, report.written)
     yield _counter(names.REPORTS_FAILED, report.failed)
     yield _counter(names.REPORTS_PUT_RIGHT, report.put_right)

@@ -75,13 +75,19 @@ def _essence(gpu: UnfitGpu | None) -> object:
 
 
 def node_event(change: GpuChange, node_name: str, node_uid: str, now: float) -> Json:
-    """For whoever describes the Node."""
+    """For whoever describes the Node: what is wrong, and what to do about it."""
     regarding = {"apiVersion": "v1", "kind": "Node", "name": node_name, "uid": node_uid}
-    return _event(change, regarding, _told(change, ""), node_name, now)
+    told = _told(change, "", change.gpu.reason)
+    if change.kind == WARNING and change.gpu.action:
+        told += f". What to do: {change.gpu.action}"
+    return _event(change, regarding, told, node_name, now)
 
 
 def pod_event(change: GpuChange, pod: PodOnGpu, node_name: str, now: float) -> Json:
-    """For whoever describes a pod that was on the GPU at that time."""
+    """For whoever describes a pod that was on the GPU at that time: what it means for the pod.
+
+    What the driver said to the letter, and what to do about the GPU, is for those who run the node.
+    """
     regarding = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -89,14 +95,21 @@ def pod_event(change: GpuChange, pod: PodOnGpu, node_name: str, now: float) -> J
         "name": pod.name,
         "uid": pod.uid,
     }
-    told = _told(change, f" of {node_name}, on which this pod has a process,")
+    reason, warns = change.gpu.reason, change.kind == WARNING
+    told = _told(
+        change,
+        f" of {node_name}, on which this pod has a process,",
+        reason.partition(" (")[0] if warns else reason,
+    )
+    if warns:
+        told += ". The pod stays on it until it ends or is deleted"
     return _event(change, regarding, told, node_name, now)
 
 
 def _event(change: GpuChange, regarding: Json, message: str, node_name: str, now: float) -> Json:
     moment = datetime.fromtimestamp(int(now), UTC).isoformat().replace("+00:00", "Z")
     namespace = regarding.get("namespace", NODE_NAMESPACE)
-    name = f"{regarding['name'][:200]}.{secrets.token_hex(8)}"
+    name = f"{regarding['name'][:200].rstrip('-.')}.{secrets.token_hex(8)}"
     return {
         "apiVersion": "v1",
         "kind": "Event",
@@ -114,18 +127,17 @@ def _event(change: GpuChange, regarding: Json, message: str, node_name: str, now
     }
 
 
-def _told(change: GpuChange, whose: str) -> str:
+def _told(change: GpuChange, whose: str, reason: str) -> str:
     gpu = change.gpu
     name = f"GPU {gpu.index} ({gpu.uuid or gpu.pci_address}){whose}"
     if change.after is None:
         return f"{name} is fit again"
     if gpu.standing is UnfitStanding.EXCLUDED:
         until = f" until {gpu.until.isoformat()}" if gpu.until is not None else ""
-        return f"{name} is given to nobody{until}: {gpu.reason}"
+        return f"{name} is given to nobody{until}: {reason}"
     if gpu.standing is UnfitStanding.RECOVERING:
-        return f"{name} answers again, and is given to nobody until it has stayed so: {gpu.reason}"
-    todo = f". What to do: {gpu.action}" if gpu.action else ""
-    return f"{name} is unfit to be given to anybody: {gpu.reason}{todo}"
+        return f"{name} answers again, and is given to nobody until it has stayed so: {reason}"
+    return f"{name} is unfit to be given to anybody: {reason}"
 
 
 def _cut(message: str) -> str:

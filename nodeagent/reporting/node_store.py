@@ -18,11 +18,14 @@ class NodeStore:
     def __init__(self, changed: Callable[[], None]) -> None:
         self.node: OwnNode | None = None
         self._changed = changed
+        self._older: OwnNode | None = None
 
     def put(self, item: OwnNode) -> None:
         """This is how it is, unless something later is known."""
         if not item.replaces(self.node):
+            self._older = item
             return
+        self._older = None
         self.node = item
         self._changed()
 
@@ -37,7 +40,11 @@ class NodeStore:
         return set() if self.node is None else {self.node.metadata.uid}
 
     def listed(self) -> None:
-        """Nothing to do."""
+        """What the server has now is true, be it older: it was restored from a backup."""
+        if self._older is not None:
+            self.node, self._older = self._older, None
+            self._changed()
 
-    def waiting(self, reason: str) -> None:
-        """The reflector's status has it."""
+    def waiting(self, reason: str) -> None:  # noqa: ARG002 - the reflector's status has it
+        """What the next list has is not what the last watch was late with."""
+        self._older = None

@@ -18,7 +18,7 @@ from gpupods.node_annotations import (
 from nodeagent.health.verdict import Standing, Verdict
 
 REASON_LIMIT = 400
-"""Characters of one reason: it may hold what an operator or a driver wrote."""
+"""Characters of what an operator or a driver wrote: an annotation has room for so much."""
 
 ALL_FIT = "every GPU may be given to pods"
 
@@ -97,7 +97,7 @@ def _unfit_gpu(verdict: Verdict) -> UnfitGpu:
         action=verdict.action,
         source=verdict.source,
         xid=verdict.xid or 0,
-        who=verdict.who,
+        who=shorten(verdict.who, REASON_LIMIT),
         until=_time(verdict.until_wall),
     )
 

@@ -110,7 +110,7 @@ class Reporter:
         self._backoff = Backoff(self._pace.first_pause_s, self._pace.longest_pause_s)
         self._contest = Backoff(self._pace.first_pause_s, self._pace.longest_contest_s)
         self._put_right_at = self._clock.monotonic()
-        self._carried: Report | None = None
+        self._carried: tuple[str, Report] | None = None
         self._waiting: asyncio.Task[None] | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._unsubscribe: Callable[[], None] = lambda: None
@@ -173,7 +173,13 @@ class Reporter:
             await self._changed.wait()
             await self._clock.sleep(self._pace.gather_s)
             self._changed.clear()
-            if pause_s := await self._write():
+            try:
+                pause_s = await self._write()
+            except Exception as error:  # a bug of ours: what is unfit must be told all the same
+                log.exception("report.broken", node=self._node_name)
+                self._status.write_problem = f"reporting has failed, and goes on: {error}"
+                pause_s = self._backoff.next_delay_s()
+            if pause_s:
                 await self._clock.sleep(pause_s)
                 self._changed.set()
 
@@ -185,10 +191,9 @@ class Reporter:
             return 0.0
         body = patch(node, report, self._clock.now())
         if body is None:
-            self._status.write_problem = ""
-            self._carried = report
+            self._is_carried(node, report)
             return 0.0
-        if report == self._carried:
+        if self._carried == (node.metadata.uid, report):
             if not self._may_put_right(node, body):
                 return 0.0
         elif self._carried is None:
@@ -197,8 +202,10 @@ class Reporter:
             written = await self._patch(body)
         except ApiError as error:
             return self._failed(error)
-        self._backoff.reset()
-        self._wrote(node, report)
+        self._status.written += 1
+        self._status.last_written = self._clock.now()
+        log.info("report.written", node=self._node_name, unfit=report.ids)
+        self._is_carried(node, report)
         self._node.put(written)
         return 0.0
 
@@ -237,6 +244,7 @@ class Reporter:
         """What the Node should carry; None: that is not known, or another agent's to say."""
         self._status.another_agent = self._monitor.another_agent
         if self._monitor.another_agent:
+            self._told, _ = parse_health(node.health)  # by that one
             return None
         verdicts = self._monitor.verdicts
         if not self._monitor.judged:
@@ -265,11 +273,10 @@ class Reporter:
         self._status.write_problem = message
         return self._backoff.next_delay_s(error.retry_after_s)
 
-    def _wrote(self, node: OwnNode, report: Report) -> None:
-        self._status.written += 1
-        self._status.last_written = self._clock.now()
+    def _is_carried(self, node: OwnNode, report: Report) -> None:
+        """The Node carries ``report``: a patch's answer says so or, if that is lost, the Node."""
+        self._backoff.reset()
         self._status.write_problem = ""
-        log.info("report.written", node=self._node_name, unfit=report.ids)
         self._teller.tell(self._told or (), report.gpus, node.metadata.uid)
         self._told = report.gpus
-        self._carried = report
+        self._carried = (node.metadata.uid, report)

@@ -39,6 +39,11 @@ class ReportStatus:
         """Why the Node may not carry what it should; "" where it does."""
         return self.write_problem or self.follow_problem
 
+    @property
+    def pending(self) -> bool:
+        """Whether the Node may not carry what it should; also where there is no such Node."""
+        return bool(self.problem) or not (self.follows or self.another_agent)
+
 
 class Reporting(Protocol):
     """What tells Kubernetes of a node's GPUs."""

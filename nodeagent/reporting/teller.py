@@ -77,8 +77,12 @@ class EventTeller:
         """Write events until cancelled."""
         while True:
             news = await self._waiting.get()
-            for event in await self._events(news):
-                await self._write(event)
+            try:
+                for event in await self._events(news):
+                    await self._write(event)
+            except Exception:  # a bug of ours: what comes next is told all the same
+                log.exception("report.events_broken", node=self._node_name)
+                self._status.events_lost += 1
 
     async def _events(self, news: _News) -> list[Json]:
         events: list[Json] = []

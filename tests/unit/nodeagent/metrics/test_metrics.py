@@ -98,3 +98,13 @@ async def test_a_place_that_is_taken_is_named(url: str, monitor: HealthMonitor) 
     taken = HostPort("127.0.0.1", int(url.rpartition(":")[2].partition("/")[0]))
     with pytest.raises(OSError, match=f"cannot serve metrics at {taken}"):
         await MetricsServer(AgentCollector(monitor, None), taken).start()
+
+
+@pytest.mark.parametrize(
+    ("follows", "another_agent", "pending"), [(False, False, 1), (True, False, 0), (False, True, 0)]
+)
+async def test_a_node_that_is_not_there_carries_nothing(
+    url: str, reporting: Reporting, *, follows: bool, another_agent: bool, pending: float
+) -> None:
+    reporting.status.follows, reporting.status.another_agent = follows, another_agent
+    assert (await scrape(url))[names.REPORT_PENDING.name, ()] == pending

@@ -63,8 +63,27 @@ def test_a_pod_hears_what_it_needs_to_know_in_its_own_namespace() -> None:
     assert event["involvedObject"]["uid"] == "pod-uid"
     assert event["message"] == (
         "GPU 1 (GPU-1) of node-1, on which this pod has a process, is unfit to be given to anybody:"
-        " XID 79: the GPU has fallen off the bus. What to do: restart the node"
+        " XID 79: the GPU has fallen off the bus. The pod stays on it until it ends or is deleted"
     )
+    assert told((), UNFIT)["message"].endswith("off the bus. What to do: restart the node")
+
+
+def test_a_pod_is_spared_what_the_driver_said_to_the_letter_and_not_what_an_operator_did() -> None:
+    (gpu,) = UNFIT
+    lost = replace_reason(gpu, "lost: gone (nvmlDeviceGetHandleByIndex: NVML_ERROR_GPU_IS_LOST)")
+    pod = PodOnGpu("team", "train-0", "pod-uid")
+    (change,) = changes_between((), (lost,))
+    assert "NVML" not in pod_event(change, pod, "node-1", NOW)["message"]
+    (gpu,) = EXCLUDED
+    (change,) = changes_between((), (replace_reason(gpu, "excluded by anna: hot (ticket 4711)"),))
+    assert "ticket 4711" in pod_event(change, pod, "node-1", NOW)["message"]
+
+
+def test_the_name_of_an_event_is_one_where_the_pods_is_cut() -> None:
+    (change,) = changes_between((), UNFIT)
+    pod = PodOnGpu("team", "p" * 199 + "-" + "q" * 50, "pod-uid")
+    name = pod_event(change, pod, "node-1", NOW)["metadata"]["name"]
+    assert name.startswith("p" * 199 + ".")
 
 
 def test_another_fault_of_the_same_gpu_is_news_and_another_wording_is_not() -> None:

@@ -17,11 +17,12 @@ app.kubernetes.io/component: {{ . }}
 {{ .image.repository }}:{{ .image.tag | default .root.Chart.AppVersion }}
 {{- end }}
 
-{{/* Environment variables from a map of name to value. */}}
+{{/* Environment variables from a map of name to value. Numbers are floating ones to Helm, which it
+would write as 1e+06; JSON has them as they were given. */}}
 {{- define "gpupods.env" -}}
 {{- range $name, $value := . }}
 - name: {{ $name }}
-  value: {{ $value | quote }}
+  value: {{ kindIs "string" $value | ternary $value (toJson $value) | quote }}
 {{- end }}
 {{- end }}
 

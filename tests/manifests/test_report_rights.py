@@ -148,20 +148,60 @@ def test_a_token_that_names_no_node_writes_nothing(
     assert refused.value.status == FORBIDDEN
 
 
-def event(host: str) -> dict[str, Any]:
+def event(**parts: Any) -> dict[str, Any]:
     return {
         "metadata": {"generateName": "tried-", "namespace": "default"},
-        "involvedObject": {"kind": "Node", "name": host},
+        "involvedObject": {"kind": "Node", "name": OWN},
         "reason": "Tried",
-        "source": {"component": "gpupods-nodeagent", "host": host},
-    }
+        "source": {"component": "gpupods-nodeagent", "host": OWN},
+        "reportingComponent": "gpupods-nodeagent",
+    } | parts
 
 
-def test_events_are_of_its_own_node(agent: Agent) -> None:
-    path = "/api/v1/namespaces/default/events"
-    assert agent.api.post(path, event(OWN))
-    with pytest.raises(ApiError, match="events that come from its own node alone"):
-        agent.api.post(path, event(OTHER))
+POD = {"kind": "Pod", "namespace": "default", "name": "anybodys"}
+EVENTS_BEYOND: dict[str, tuple[dict[str, Any], str]] = {
+    "of another node": (
+        event(source={"component": "gpupods-nodeagent", "host": OTHER}),
+        "come from its own node alone",
+    ),
+    "of nowhere": (event(source={}), "come from its own node alone"),
+    "in the kubelet's name": (
+        event(source={"component": "kubelet", "host": OWN}),
+        "under its own name",
+    ),
+    "reported by another": (event(reportingComponent="kubelet"), "under its own name"),
+    "on another Node": (
+        event(involvedObject={"kind": "Node", "name": OTHER}),
+        "on pods and on its own Node alone",
+    ),
+    "on something else": (
+        event(involvedObject={"kind": "Namespace", "name": "default"}),
+        "on pods and on its own Node alone",
+    ),
+    "on nothing": (event(involvedObject={}), "on pods and on its own Node alone"),
+}
+
+
+@pytest.mark.parametrize("body", [event(), event(involvedObject=POD)], ids=["Node", "Pod"])
+def test_events_on_its_own_node_and_on_pods(body: dict[str, Any], agent: Agent) -> None:
+    assert agent.api.post("/api/v1/namespaces/default/events", body)
+
+
+@pytest.mark.parametrize(("body", "why"), EVENTS_BEYOND.values(), ids=EVENTS_BEYOND.keys())
+def test_other_events_are_refused(body: dict[str, Any], why: str, agent: Agent) -> None:
+    with pytest.raises(ApiError, match=why) as refused:
+        agent.api.post("/api/v1/namespaces/default/events", body)
+    assert refused.value.status == FORBIDDEN
+
+
+def test_what_a_status_does_not_have_is_not_written_by_its_way(
+    agent: Agent, cluster: AdmittingApiserver
+) -> None:
+    """The API server itself drops it; if it ever did not, this tells."""
+    before = cluster.api.get(node_path(OWN))["spec"]
+    taint = {"key": "ours", "effect": "NoExecute"}
+    agent.patch_status(OWN, REPORT | {"spec": {"unschedulable": True, "taints": [taint]}})
+    assert cluster.api.get(node_path(OWN))["spec"] == before
 
 
 def test_it_is_all_that_it_may(agent: Agent, cluster: AdmittingApiserver) -> None:

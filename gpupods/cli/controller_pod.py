@@ -1,23 +1,22 @@
 """Finds the controller's pod through the Kubernetes API, and forwards a port to it.
 
-Credentials are the `kubernetes` package's matter: kubeconfig files, tokens, credential plugins.
+Where the cluster is and by which credentials, `gpupods.kube.kubeconfig` finds out.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from pathlib import Path
 from threading import Thread
 from typing import Any, TypeAlias, TypeVar
 
 from gpupods.cli.failure import CommandFailed, NoAnswer
 from gpupods.cli.portforward import PortForward, Stream
 from gpupods.cli.server_choice import PORT_NAME, SERVER_VARIABLE, InCluster
+from gpupods.kube.kubeconfig import Kubeconfig, source_of_access
 
 CoreV1Api: TypeAlias = Any
 """kubernetes.client.CoreV1Api, and its models below, have no types."""
@@ -94,60 +93,21 @@ def core_api(where: InCluster) -> CoreV1Api:
         CommandFailed: there is no configuration, or it cannot be used.
     """
     from kubernetes import client, config  # noqa: PLC0415
-    from yaml import YAMLError  # noqa: PLC0415
 
-    configuration = client.Configuration()
-    # KUBECONFIG as it is now: the package reads it once, when it is imported.
-    files = where.kubeconfig or os.environ.get("KUBECONFIG") or config.KUBE_CONFIG_DEFAULT_LOCATION
+    configuration = client.Configuration()  # with the proxies of the environment, as for kubectl
     try:
-        if _in_a_pod(where):
-            config.load_incluster_config(client_configuration=configuration)
+        source = source_of_access(where.kubeconfig or "", where.context or "")
+        if isinstance(source, Kubeconfig):
+            source.load(configuration)
         else:
-            _check_existence(files)
-            _check_context(files, where.context)
-            config.load_kube_config(files, where.context, configuration)
-    except (config.ConfigException, OSError, YAMLError) as error:
-        raise _unusable(files, str(error)) from error
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        # The package takes the file's form for granted.
-        raise _unusable(files, "it has not the form of a kubeconfig") from error
+            config.load_incluster_config(client_configuration=configuration)
+    except (ValueError, config.ConfigException) as error:
+        raise CommandFailed(
+            f"no server was named, and no cluster can be asked: {error}",
+            f"name a controller with --server or {SERVER_VARIABLE}, or a cluster with "
+            "--kubeconfig; `gpupods simulate` needs neither",
+        ) from error
     return client.CoreV1Api(client.ApiClient(configuration))
-
-
-def _check_existence(files: str) -> None:
-    """The package passes over files that are missing."""
-    paths = [path for path in files.split(os.pathsep) if path]
-    if not any(Path(path).expanduser().exists() for path in paths):
-        raise _unusable(files, "no such file. Name one that exists, or set KUBECONFIG")
-
-
-def _check_context(files: str, context: str | None) -> None:
-    """The package does not say which contexts there are."""
-    if not context:
-        return
-    from kubernetes.config.kube_config import KubeConfigMerger  # noqa: PLC0415
-
-    merged = KubeConfigMerger(files).config
-    if merged is None:
-        return  # an empty file, of which the package has words of its own
-    names = [each["name"] for each in merged["contexts"].value]
-    if context not in names:
-        raise _unusable(
-            files, f"no context {context!r}. It has {', '.join(names) or 'none at all'}"
-        )
-
-
-def _unusable(files: str, why: str) -> CommandFailed:
-    return CommandFailed(
-        f"no server was named, and the kubeconfig {files} cannot be used: {why}",
-        f"name a controller with --server or {SERVER_VARIABLE}, or a cluster with --kubeconfig; "
-        "`gpupods simulate` needs neither",
-    )
-
-
-def _in_a_pod(where: InCluster) -> bool:
-    named = where.kubeconfig or where.context or os.environ.get("KUBECONFIG")
-    return not named and "KUBERNETES_SERVICE_HOST" in os.environ
 
 
 def choose_pod(pods: Sequence[Pod], where: InCluster) -> Pod:

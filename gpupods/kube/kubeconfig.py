@@ -42,14 +42,17 @@ class Kubeconfig:
         """For messages."""
         return f"kubeconfig {self.paths}" + (f", context {self.context}" if self.context else "")
 
-    def load(self) -> Configuration:
-        """Read them, run a credential plugin if they name one. Raises ValueError."""
+    def load(self, into: Configuration | None = None) -> Configuration:
+        """Read them, run a credential plugin if they name one. Raises ValueError.
+
+        ``into`` is what to fill, else one that knows no proxy but the files' own.
+        """
         from kubernetes.config import ConfigException  # noqa: PLC0415
         from yaml import YAMLError  # noqa: PLC0415
 
         self._check_existence()
         try:
-            return self._load()
+            return self._load(_blank() if into is None else into)
         except ConfigException as error:
             raise ValueError(f"{self}: {error}") from error
         except YAMLError as error:
@@ -70,7 +73,7 @@ class Kubeconfig:
         if not any(Path(path).expanduser().exists() for path in paths):
             raise ValueError(f"{self}: no such file. Name one that exists, or set KUBECONFIG")
 
-    def _load(self) -> Configuration:
+    def _load(self, configuration: Configuration) -> Configuration:
         from kubernetes.config import kube_config  # noqa: PLC0415
 
         merger = kube_config.KubeConfigMerger(self.paths)
@@ -84,7 +87,6 @@ class Kubeconfig:
             config_base_path=None,  # paths in a file are relative to that file
             config_persister=merger.save_changes,
         )
-        configuration = _blank()
         with _errors_logged() as complaints:
             loader.load_and_set(configuration)
         if not (token_of(configuration) or configuration.cert_file):

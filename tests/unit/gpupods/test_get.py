@@ -245,8 +245,8 @@ def test_a_partial_document_says_so_itself(
     [
         (None, "no such file. Name one that exists, or set KUBECONFIG"),
         ("", "file is empty"),
-        ("{", "expected the node content"),
-        ("[]", "it has not the form of a kubeconfig"),
+        ("{", "not YAML: "),
+        ("[]", "not a kubeconfig"),
         ("contexts: 7", ""),
     ],
 )
@@ -265,7 +265,7 @@ def test_without_a_server_and_a_usable_kubeconfig(
     assert run(["get", "x"], "gpupods") == ExitCode.REFUSED
     problem, hint = capsys.readouterr().err.splitlines()
     assert problem.startswith(
-        f"Error: no server was named, and the kubeconfig {path} cannot be used: "
+        f"Error: no server was named, and no cluster can be asked: kubeconfig {path}: "
     )
     assert why in problem
     assert "--server" in hint
@@ -283,5 +283,29 @@ def test_a_context_that_is_not_there(
     words = ["get", "x", "--kubeconfig", str(path), "--context", "nope"]
     assert run(words, "gpupods") == ExitCode.REFUSED
     problem, hint = capsys.readouterr().err.splitlines()
-    assert problem.endswith("cannot be used: no context 'nope'. It has a, b")
+    assert problem.endswith(f"kubeconfig {path}, context nope: no context 'nope'. It has a, b")
     assert "--server" in hint
+
+
+def test_a_kubeconfig_comes_before_the_pod_that_the_command_runs_in(
+    monkeypatch: pytest.MonkeyPatch, capsys: Output, tmp_path: Path
+) -> None:
+    """As for kubectl, and as for `gpupods gpu exclude`: both must speak of one cluster."""
+    monkeypatch.delenv("GPUPODS_SERVER", raising=False)
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "192.0.2.1")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".kube").mkdir()
+    (tmp_path / ".kube/config").write_text("{}")
+    assert run(["get", "x"], "gpupods") == ExitCode.REFUSED
+    assert "kubeconfig ~/.kube/config: " in capsys.readouterr().err
+
+
+def test_there_is_no_way_to_any_cluster(
+    monkeypatch: pytest.MonkeyPatch, capsys: Output, tmp_path: Path
+) -> None:
+    for name in ("GPUPODS_SERVER", "KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert run(["get", "x"], "gpupods") == ExitCode.REFUSED
+    assert "KUBECONFIG is not set, ~/.kube/config does not exist" in capsys.readouterr().err

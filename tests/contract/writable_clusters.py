@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from gpupods.kube.access import KubeAccess
@@ -52,8 +52,10 @@ class RealWritable:
 
     server: Apiserver
     api: KubeApi
+    nodes: list[str] = field(default_factory=list)
 
     async def add_node(self, name: str) -> None:
+        self.nodes.append(name)
         await asyncio.to_thread(self.server.api.create_node, objects.node(name, "10.0.0.1"))
 
     async def protect(self, pod: str) -> None:
@@ -90,9 +92,12 @@ async def simulated() -> AsyncIterator[Writable]:
 
 @asynccontextmanager
 async def real(server: Apiserver) -> AsyncIterator[Writable]:
-    """A running kube-apiserver."""
+    """A running kube-apiserver. Its nodes go again: no agent is to be expected there by others."""
     api = KubeApi(KubeAccess.load(str(server.kubeconfig)))
+    cluster = RealWritable(server, api)
     try:
-        yield RealWritable(server, api)
+        yield cluster
     finally:
         await api.close()
+        for name in cluster.nodes:
+            await asyncio.to_thread(server.api.delete_node, name)

@@ -48,10 +48,22 @@ class LastPods:
 
 @dataclass(frozen=True, slots=True)
 class _LastSeen:
-    """The processes of one GPU, when it last told them."""
+    """The processes of one GPU, each with when it was listed: a pid alone may be reused.
+
+    Attributes:
+        at: When the GPU last told of any.
+        whole: What it had when it last told of all.
+        part: What it has told of since, where some of its lists could not be got.
+    """
 
     at: Moment
-    pids: frozenset[Pid]
+    whole: Mapping[Pid, Moment]
+    part: Mapping[Pid, Moment]
+
+    @property
+    def listed(self) -> Mapping[Pid, Moment]:
+        """All of them."""
+        return {**self.whole, **self.part}
 
 
 class PodsOnGpus:
@@ -83,59 +95,79 @@ class PodsOnGpus:
     async def run(self) -> None:
         """Keep what GPUs were last seen with, until cancelled."""
         while True:
-            self.remember(await self._gpus.sample(self._limit_s))
+            try:
+                self.remember(await self._gpus.sample(self._limit_s))
+            except Exception:  # a bug of ours: the next look is none the worse for it
+                log.exception("pods_on_gpus.look_failed")
             await self._clock.sleep(self._every_s)
 
     async def look(self) -> PodsByGpu:
         """The pods on each GPU now, by namespace and name."""
         self.remember(await self._gpus.sample(self._limit_s))
-        return {uuid: last.pods for uuid, last in (await self.last(set(self._last))).items()}
+        found = await self.last(set(self._last), self._limit_s)
+        return {uuid: last.pods for uuid, last in found.items()}
 
-    async def last(
-        self, uuids: AbstractSet[GpuUuid], limit_s: float | None = None
-    ) -> Mapping[GpuUuid, LastPods]:
+    async def last(self, uuids: AbstractSet[GpuUuid], limit_s: float) -> Mapping[GpuUuid, LastPods]:
         """The pods that these GPUs were last seen with; a GPU that never told is left out.
 
-        ``limit_s``: other than the one of every look.
+        ``limit_s`` is for all of it: pods that are not found in that time are not named.
         """
         seen = {uuid: self._last[uuid] for uuid in uuids if uuid in self._last}
-        by_moment: dict[Moment, set[Pid]] = defaultdict(set)
-        for each in seen.values():
-            by_moment[each.at] |= each.pids
-        pods: dict[tuple[Moment, Pid], PodOnGpu] = {}
-        for moment, pids in by_moment.items():
-            for pid, pod in (await self._pods_of(pids, moment, limit_s)).items():
-                pods[moment, pid] = pod
+        pods = await self._pods(
+            {item for each in seen.values() for item in each.listed.items()}, limit_s
+        )
         return {
             uuid: LastPods(
-                each.at,
-                tuple(sorted({pods[each.at, pid] for pid in each.pids if (each.at, pid) in pods})),
+                each.at, tuple(sorted({pods[item] for item in each.listed.items() if item in pods}))
             )
             for uuid, each in seen.items()
         }
 
     def remember(self, sample: GpuSample) -> None:
-        """What each GPU of ``sample`` is seen with, if it tells."""
-        if sample.taken is None:
+        """What each GPU of ``sample`` is seen with, as far as it tells, and if that is news."""
+        taken = sample.taken
+        if taken is None:
             return
-        silent = {missing.subject for missing in sample.missing}
         for gpu in sample.gpus:
-            if gpu.uuid not in silent:
-                pids = frozenset(process.pid for process in gpu.processes)
-                self._last[gpu.uuid] = _LastSeen(sample.taken, pids)
+            known = self._last.get(gpu.uuid)
+            if known is not None and _before(taken, known.at):
+                continue  # somebody was content with an older sample
+            listed = {process.pid: taken for process in gpu.processes}
+            if gpu.processes_whole:
+                self._last[gpu.uuid] = _LastSeen(taken, listed, {})
+            elif listed:
+                whole = {} if known is None else known.whole
+                self._last[gpu.uuid] = _LastSeen(taken, whole, listed)
+
+    async def _pods(
+        self, listed: AbstractSet[tuple[Pid, Moment]], limit_s: float
+    ) -> dict[tuple[Pid, Moment], PodOnGpu]:
+        ends = self._clock.monotonic() + limit_s
+        by_moment: dict[Moment, set[Pid]] = defaultdict(set)
+        for pid, moment in listed:
+            by_moment[moment].add(pid)
+        pods: dict[tuple[Pid, Moment], PodOnGpu] = {}
+        for moment, pids in by_moment.items():
+            left_s = max(0.0, ends - self._clock.monotonic())
+            for pid, pod in (await self._pods_of(pids, moment, left_s)).items():
+                pods[pid, moment] = pod
+        return pods
 
     async def _pods_of(
-        self, pids: AbstractSet[Pid], at: Moment, limit_s: float | None
+        self, pids: AbstractSet[Pid], at: Moment, limit_s: float
     ) -> dict[Pid, PodOnGpu]:
-        if not pids:
-            return {}
-        found = await self._identifier.identify(sorted(pids), at, limit_s or self._limit_s)
+        found = await self._identifier.identify(sorted(pids), at, limit_s)
         pods = {}
         for pid, process in found.processes.items():
             container = found.containers.get(process.container) if process.container else None
             if container is not None and container.pod:
                 pods[pid] = PodOnGpu(container.namespace, container.pod, container.pod_uid)
         return pods
+
+
+def _before(one: Moment, other: Moment) -> bool:
+    """By both clocks: one of them is set by people, the other begins anew with the machine."""
+    return one.boot < other.boot and one.wall < other.wall
 
 
 class Witness:
@@ -179,6 +211,6 @@ class Witness:
             found = await pods.look()
         except Exception:  # whatever it is, the annotation does not wait for it
             log.exception("report.pods_unknown", gpus=list(uuids))
-            return
+            found = {}
         for uuid in uuids:
             self._there[uuid] = found.get(uuid, ())

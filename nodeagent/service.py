@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -31,13 +32,21 @@ REPLY_SHARE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
+class _HealthTold:
+    """Which verdicts are in an answer."""
+
+    version: int
+    judged: bool
+    """Else that a GPU is fit is not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Answered:
     """The whole of an answer: what it was made from, and what it is for one caller's map."""
 
     sample: GpuSample
     identification: Identification
-    health: int
-    """The version of the verdicts in it."""
+    health: _HealthTold
     worker_id: str
     response: pb.GetGpuPodsResponse
 
@@ -77,6 +86,7 @@ class NodeGpuPods(pb_grpc.GpuPodsServiceServicer):
     async def _answer(self, request: pb.GetGpuPodsRequest, limit_s: float) -> pb.GetGpuPodsResponse:
         if request.only_this_pod:
             raise invalid_argument("only_this_pod is for the controller: a node agent knows no pod")
+        ends = time.monotonic() + limit_s
         pods = self._pods(request.worker_id)
         max_age_s = request.max_age_ms / 1000
         sample = await self._sampler.sample(max_age_s, limit_s * SAMPLING_SHARE)
@@ -84,7 +94,7 @@ class NodeGpuPods(pb_grpc.GpuPodsServiceServicer):
         if last is not None and self._holds(last, sample, request.worker_id):
             return last.response
         identification = await self._identify(sample, limit_s * (1 - SAMPLING_SHARE))
-        health, verdicts = self._health.version, self._health.verdicts
+        health, verdicts = self._health_told(), self._health.verdicts
         settled = settle(sample, verdicts)
         response = encode_answer(
             self._node_name,
@@ -92,20 +102,23 @@ class NodeGpuPods(pb_grpc.GpuPodsServiceServicer):
             join(settled, identification, pods),
             (*settled.missing, *identification.missing),
             boot_to_wall_s(sample),
-            verdicts={verdict.uuid: verdict for verdict in verdicts},
-            last=await self._last_pods(sample, settled, limit_s * (1 - SAMPLING_SHARE)),
+            verdicts={each.uuid: each for each in verdicts if health.judged or not each.fit},
+            last=await self._last_pods(sample, settled, ends - time.monotonic()),
         )
         if not identification.missing:
             # Those who share the sample share all of it: ten callers cost little more than one.
             self._last = _Answered(sample, identification, health, request.worker_id, response)
         return response
 
+    def _health_told(self) -> _HealthTold:
+        return _HealthTold(self._health.version, self._health.judged)
+
     def _holds(self, last: _Answered, sample: GpuSample, worker_id: str) -> bool:
         """Whether the last answer is this one, too."""
         return (
             last.sample is sample
             and last.worker_id == worker_id
-            and last.health == self._health.version
+            and last.health == self._health_told()
         )
 
     def _pods(self, worker_id: str) -> Mapping[ContainerId, str] | None:
@@ -121,13 +134,8 @@ class NodeGpuPods(pb_grpc.GpuPodsServiceServicer):
         if self._pods_on_gpus is None:
             return {}
         self._pods_on_gpus.remember(sample)
-        missing = {part.subject for part in settled.missing}
-        silent = {
-            gpu.uuid
-            for gpu in settled.gpus
-            if not gpu.processes and (sample.taken is None or gpu.uuid in missing)
-        }
-        return await self._pods_on_gpus.last(silent, limit_s) if silent else {}
+        silent = {gpu.uuid for gpu in settled.gpus if not gpu.processes and not gpu.processes_whole}
+        return await self._pods_on_gpus.last(silent, max(0.0, limit_s)) if silent else {}
 
     async def _identify(self, sample: GpuSample, limit_s: float) -> Identification:
         if self._last is not None and self._last.sample is sample:

@@ -94,6 +94,7 @@ def _gpu(gpu: SimGpu, processes: tuple[GpuProcess, ...]) -> Gpu:
         utilization_percent=None if gpu.lost else gpu.utilization_percent,
         mig_mode=gpu.mig_mode,
         processes=() if gpu.lost else processes,
+        processes_whole=not gpu.lost,
     )
 
 

@@ -21,6 +21,7 @@ def identity_only(gpu: Gpu) -> Gpu:
         memory_used_bytes=None,
         utilization_percent=None,
         processes=(),
+        processes_whole=False,
     )
 
 

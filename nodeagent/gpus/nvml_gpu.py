@@ -119,6 +119,8 @@ class GpuReader:
         memory = _memory(handle, questions)
         utilization = questions.ask(pynvml.nvmlDeviceGetUtilizationRates, handle)
         mig_mode = _mig_mode(handle, questions)
+        told = len(questions.missing)
+        processes = self._processes(handle, mig_mode, questions)
         gpu = Gpu(
             index=index,
             uuid=identity.uuid,
@@ -128,7 +130,8 @@ class GpuReader:
             memory_used_bytes=None if memory is None else memory.used,
             utilization_percent=None if utilization is None else utilization.gpu,
             mig_mode=mig_mode,
-            processes=self._processes(handle, mig_mode, questions),
+            processes=processes,
+            processes_whole=not questions.gone and len(questions.missing) == told,
         )
         return GpuReading(gpu, tuple(questions.missing), questions.gone)
 

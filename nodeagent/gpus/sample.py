@@ -88,6 +88,8 @@ class Gpu:
     mig_mode: MigMode
     processes: tuple[GpuProcess, ...]
     """One for each (pid, MIG device)."""
+    processes_whole: bool = True
+    """Whether those are all: each list that the driver has of them was got."""
 
 
 @dataclass(frozen=True, slots=True)

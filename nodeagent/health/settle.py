@@ -64,6 +64,7 @@ def _identity(verdict: Verdict) -> Gpu:
         utilization_percent=None,
         mig_mode=MigMode.UNKNOWN,
         processes=(),
+        processes_whole=False,
     )
 
 

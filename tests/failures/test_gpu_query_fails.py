@@ -31,6 +31,8 @@ async def test_the_rest_of_it_is_known(tmp_path: Path, function: str) -> None:
         unknown = [part for part, is_unknown in UNKNOWN_PART.items() if is_unknown(failed)]
         assert unknown == [function]
         assert [part for part, is_unknown in UNKNOWN_PART.items() if is_unknown(other)] == []
+        assert failed.processes_whole is ("RunningProcesses" not in function)
+        assert other.processes_whole
         assert (sample.missing[0].kind, sample.missing[0].subject) == (MissingKind.GPU, FIRST)
         assert reason(sample).startswith(function.removesuffix("*").removesuffix("_v3"))
         assert "NVML_ERROR_UNKNOWN" in reason(sample)
@@ -78,6 +80,15 @@ async def test_a_gpu_without_such_a_list_has_no_such_processes(
         sample = await driver.sample()
         assert is_whole(sample)
         assert pids(sample.gpus[0]) == [4_000_101]
+        assert sample.gpus[0].processes_whole
+
+
+async def test_a_list_that_fails_beside_others_is_told(tmp_path: Path) -> None:
+    fault = Fault.returns(NvmlReturn.UNKNOWN, "*Graphics*", gpu=FIRST)
+    async with sampling(tmp_path, TWO_GPUS.with_faults(fault)) as driver:
+        sample = await driver.sample()
+        assert pids(sample.gpus[0]) == [4_000_101]
+        assert [gpu.processes_whole for gpu in sample.gpus] == [False, True]
 
 
 async def test_a_gpu_that_lists_no_compute_processes_says_that_they_are_unknown(

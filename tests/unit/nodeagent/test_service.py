@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -15,6 +16,16 @@ from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
 from nodeagent.agent import NodeAgent
 from nodeagent.containers.identify import ProcessIdentifier
 from nodeagent.diagnosis.examine import Surroundings
+from nodeagent.health.monitor import HealthMonitor
+from nodeagent.health.observations import (
+    DriverRead,
+    ListedGpu,
+    Presence,
+    Reading,
+    XidOfGpu,
+    XidSeen,
+)
+from nodeagent.health.state import StateFolder
 from nodeagent.pods_on_gpus import PodsOnGpus
 from nodeagent.processes.table import ProcessFacts
 from nodeagent.settings import NodeAgentSettings
@@ -30,6 +41,7 @@ from simulator.model import SimNode
 from simulator.pci import SimulatedPciBus
 from simulator.processes import SimulatedProcessTable
 from simulator.runtime import SimulatedRuntime
+from tests.reportbed import NodeClock
 from tests.unit.simulator.small import Small, small
 
 AN_HOUR_MS = 3_600_000
@@ -48,7 +60,9 @@ class CountedTable(SimulatedProcessTable):
 
 
 @asynccontextmanager
-async def agent(world: Small) -> AsyncIterator[tuple[Any, CountedTable]]:
+async def agent(
+    world: Small, health: HealthMonitor | None = None
+) -> AsyncIterator[tuple[Any, CountedTable]]:
     table = CountedTable(world.node)
     runtime = SimulatedRuntime(world.node)
     identifier = ProcessIdentifier(table, runtime)
@@ -56,7 +70,7 @@ async def agent(world: Small) -> AsyncIterator[tuple[Any, CountedTable]]:
     settings = NodeAgentSettings(grpc_listen=HostPort("127.0.0.1", 0), node_name="gpu-1")
     gpus = SimulatedGpus(world.node, world.cluster.clock)
     pods = PodsOnGpus(gpus, identifier)
-    started = NodeAgent(settings, gpus, identifier, surroundings, pods_on_gpus=pods)
+    started = NodeAgent(settings, gpus, identifier, surroundings, health, pods_on_gpus=pods)
     at = await started.start()
     async with grpc.aio.insecure_channel(str(at)) as channel:
         yield pb_grpc.GpuPodsServiceStub(channel), table
@@ -141,3 +155,29 @@ async def test_of_a_driver_that_answers_no_more_all_gpus_have_them() -> None:
         set_driver_fault(world.node, DriverFault.NOT_LOADED)
         after = await stub.GetGpuPods(pb.GetGpuPodsRequest())
     assert [len(info.last_pods) for info in after.GpuInfos.values()] == [1, 1]
+
+
+async def test_before_all_has_been_heard_no_gpu_is_said_to_be_fit(tmp_path: Path) -> None:
+    world = small()
+    first, second = (
+        ListedGpu(gpu.index, gpu.uuid, gpu.pci_address, gpu.name, Reading(Presence.PRESENT, 0))
+        for gpu in world.node.gpus
+    )
+    before = HealthMonitor(now=NodeClock(), folder=StateFolder(tmp_path))
+    await before.start()
+    before.tell(DriverRead((first, second)))
+    before.tell(XidOfGpu(second.uuid, "", XidSeen(142, 1000.0, "nvml")))
+    await before.stop()
+    health = HealthMonitor(now=NodeClock(), folder=StateFolder(tmp_path))
+    async with agent(world, health) as (stub, _):
+        early = await stub.GetGpuPods(pb.GetGpuPodsRequest())
+        health.tell(DriverRead((first, second)))
+        later = await stub.GetGpuPods(pb.GetGpuPodsRequest(max_age_ms=AN_HOUR_MS))
+    assert early.sample_time == later.sample_time
+    told = [
+        [answer.GpuInfos[gpu.uuid].health for gpu in (first, second)] for answer in (early, later)
+    ]
+    assert told == [
+        [pb.GPU_HEALTH_UNSPECIFIED, pb.GPU_HEALTH_UNFIT],
+        [pb.GPU_HEALTH_FIT, pb.GPU_HEALTH_UNFIT],
+    ]

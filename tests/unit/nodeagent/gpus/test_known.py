@@ -55,6 +55,7 @@ def test_the_gpus_behind_one_that_leaves_keep_their_indexes() -> None:
         memory_used_bytes=None,
         utilization_percent=None,
         processes=(),
+        processes_whole=False,
     )
     (missing,) = shifted.missing
     assert (missing.kind, missing.subject) == (MissingKind.GPU, "GPU-b")

@@ -49,7 +49,7 @@ def run(arguments: Sequence[str], name: str) -> int:
         return int(error.exit_code)
     except OSError as error:  # commands explain their own: this is stdout's
         discard_stdout()
-        click.echo(f"Error: stdout cannot be written: {error.strerror}", err=True)
+        click.echo(f"Error: stdout cannot be written: {error.strerror or error}", err=True)
         return ExitCode.REFUSED
     except (click.Abort, KeyboardInterrupt):
         return ExitCode.INTERRUPTED

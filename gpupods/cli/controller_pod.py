@@ -81,7 +81,7 @@ def _forward(where: InCluster) -> PortForward:
         return PortForward(lambda: _open_stream(api, pod, port))
     except ApiException as error:
         raise _refused(error, where) from error
-    except HTTPError as error:
+    except (HTTPError, OSError) as error:
         reason = getattr(error, "reason", None) or error
         raise NoAnswer(f"the Kubernetes API server was not reached: {reason}") from error
 

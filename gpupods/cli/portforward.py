@@ -11,11 +11,13 @@ import contextlib
 import socket
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
+
+from gpupods.cli.failure import CommandFailed
 
 CHUNK = 64 * 1024
 CLOSED = "its connection was closed on the way"
@@ -58,18 +60,19 @@ class PortForward:
     Args:
         open_stream: opens one more stream; may raise anything, which is passed on for the first
             and becomes ``problem`` for later ones.
+
+    Raises:
+        CommandFailed: there is no place for the socket.
     """
 
     def __init__(self, open_stream: Callable[[], Stream]) -> None:
         self.problem = CLOSED
         self._open_stream = open_stream
-        self._first: Stream | None = open_stream()
+        with contextlib.ExitStack() as made:
+            path, self._listener = made.enter_context(_listening())
+            self._first: Stream | None = open_stream()
+            self._made = made.pop_all()
         self._sockets: list[Socket] = [self._first.socket]
-        self._folder = tempfile.TemporaryDirectory(prefix="gpupods-")
-        path = Path(self._folder.name, "s")
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(str(path))
-        self._listener.listen()
         self.target = f"unix:{path}"
         self._previous_hook = threading.excepthook
         threading.excepthook = self._library_failed
@@ -117,7 +120,7 @@ class PortForward:
         """End every connection and remove the socket. Closing twice does nothing."""
         _end(self._listener)
         self._end_all()
-        self._folder.cleanup()
+        self._made.close()
         if threading.excepthook == self._library_failed:
             threading.excepthook = self._previous_hook
 
@@ -131,6 +134,25 @@ class PortForward:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+@contextlib.contextmanager
+def _listening() -> Iterator[tuple[Path, socket.socket]]:
+    """A socket in a folder of its own, which goes with it."""
+    with contextlib.ExitStack() as made:
+        try:
+            folder = made.enter_context(tempfile.TemporaryDirectory(prefix="gpupods-"))
+            path = Path(folder, "s")
+            listener = made.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            listener.bind(str(path))
+            listener.listen()
+        except OSError as error:
+            raise CommandFailed(
+                f"a port-forward needs a socket in the temporary folder: {error}",
+                "TMPDIR names another, with a short path that can be written to; --server needs "
+                "no port-forward",
+            ) from error
+        yield path, listener
 
 
 def _pass_on(source: Socket, sink: Socket) -> None:

@@ -12,6 +12,7 @@ from gpupods.v1alpha1 import diagnosis_pb2, diagnosis_pb2_grpc
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
 from nodeagent.containers.identity import Identifier
+from nodeagent.deviceplugin.status import Offering
 from nodeagent.diagnosis.examine import Surroundings
 from nodeagent.diagnosis.service import NodeDiagnosis
 from nodeagent.gpus.sample import GpuSource
@@ -44,6 +45,7 @@ class NodeAgent:
         *,
         reporting: Reporting | None = None,
         pods_on_gpus: PodsOnGpus | None = None,
+        device_plugin: Offering | None = None,
     ) -> None:
         self._settings = settings
         self._gpus = gpus
@@ -52,6 +54,7 @@ class NodeAgent:
         self._health = health
         self._reporting = reporting
         self._pods_on_gpus = pods_on_gpus
+        self._device_plugin = device_plugin
         self._looking: asyncio.Task[None] | None = None
         self._server: GrpcServer | None = None
 
@@ -66,6 +69,7 @@ class NodeAgent:
         server = GrpcServer([SERVICE, DIAGNOSIS])
         self._register(server)
         listening = await server.start(self._settings.grpc_listen)
+        self._server = server
         if self._health is not None:
             await self._health.start()
         if self._pods_on_gpus is not None:
@@ -73,7 +77,6 @@ class NodeAgent:
         if self._reporting is not None:
             await self._reporting.start()
         await server.set_serving(serving=True)
-        self._server = server
         log.info("node agent serves", grpc=str(listening), node=self._settings.node_name)
         return listening
 
@@ -96,6 +99,7 @@ class NodeAgent:
             request_limit_s=settings.request_limit,
             health=self._health,
             reporting=self._reporting,
+            device_plugin=self._device_plugin,
         )
         diagnosis_pb2_grpc.add_DiagnosisServiceServicer_to_server(diagnosis, server.registry)
 
@@ -108,6 +112,7 @@ class NodeAgent:
                 await self._reporting.stop()
             if self._looking is not None:
                 self._looking.cancel()
+                await asyncio.wait({self._looking})
             if self._health is not None:
                 await self._health.stop()
             log.info("node agent stopped", node=self._settings.node_name)

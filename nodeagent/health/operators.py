@@ -90,6 +90,8 @@ def without_accepted(state: GpuState, wrong: Sequence[Cause], reading: Reading) 
 
 def without_ended_words(state: GpuState, now: Now) -> GpuState:
     """What an operator said until some time ends then, by the clock that people go by."""
+    if state.exclusion is None and not state.faults:
+        return state
 
     def ended(word: Word | None) -> bool:
         return word is not None and word.until_wall is not None and word.until_wall <= now.wall

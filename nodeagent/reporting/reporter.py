@@ -42,6 +42,9 @@ from nodeagent.reporting.words import words_of
 
 log = structlog.get_logger()
 
+LAST_WORDS_S = 1.0
+"""When it ends, for events of what it has written already: the next agent tells of what is new."""
+
 FOLLOWING = Pace(page_size=1, watch_s=290)
 """A watch of one Node: few things happen in it."""
 
@@ -134,6 +137,7 @@ class Reporter:
     async def stop(self) -> None:
         """End. What the Node carries stays: that an agent ends makes no GPU well."""
         self._unsubscribe()
+        await self._teller.told(LAST_WORDS_S)
         tasks = [*self._tasks, *filter(None, [self._waiting])]
         for task in tasks:
             task.cancel()

@@ -8,6 +8,7 @@ agent repeats nothing.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -70,6 +71,7 @@ class EventTeller:
             return
         if self._waiting.full():
             self._waiting.get_nowait()
+            self._waiting.task_done()
             self._status.events_lost += 1
         self._waiting.put_nowait(_News(tuple(before), tuple(after), node_uid, self._clock.now()))
 
@@ -83,6 +85,14 @@ class EventTeller:
             except Exception:  # a bug of ours: what comes next is told all the same
                 log.exception("report.events_broken", node=self._node_name)
                 self._status.events_lost += 1
+            finally:
+                self._waiting.task_done()
+
+    async def told(self, limit_s: float) -> None:
+        """Return when all of it is told, or the time is over: nobody tells it later."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit_s):
+                await self._waiting.join()
 
     async def _events(self, news: _News) -> list[Json]:
         events: list[Json] = []

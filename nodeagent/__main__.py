@@ -15,6 +15,7 @@ from nodeagent.agent import NodeAgent
 from nodeagent.containers.containerd import Containerd
 from nodeagent.containers.identify import ProcessIdentifier
 from nodeagent.containers.runtime import ContainerRuntime, NoRuntime
+from nodeagent.deviceplugin.status import Offering
 from nodeagent.deviceplugin.terms import DevicePluginMode, Terms
 from nodeagent.diagnosis.examine import Surroundings
 from nodeagent.diagnosis.pci import PciBus
@@ -62,6 +63,7 @@ async def serve(settings: NodeAgentSettings, access: KubeAccess | None = None) -
     api = kube_api(access)
     pods_on_gpus = PodsOnGpus(gpus, identifier)
     reporting = reporting_of(settings, api, health, pods_on_gpus)
+    plugin = device_plugin_of(settings, api, health, gpus)
     agent = NodeAgent(
         settings,
         gpus,
@@ -70,9 +72,9 @@ async def serve(settings: NodeAgentSettings, access: KubeAccess | None = None) -
         health,
         reporting=reporting,
         pods_on_gpus=pods_on_gpus,
+        device_plugin=plugin,
     )
-    plugin = device_plugin_of(settings, api, health, gpus)
-    metrics = metrics_of(settings, health, reporting)
+    metrics = metrics_of(settings, health, reporting, plugin)
     signalled = asyncio.create_task(until_signal())
     await asyncio.sleep(0)  # a signal is heard from here on: who sees that it serves may end it
     try:
@@ -160,7 +162,10 @@ def reporting_of(
 
 
 def metrics_of(
-    settings: NodeAgentSettings, health: HealthMonitor | None, reporting: Reporting | None
+    settings: NodeAgentSettings,
+    health: HealthMonitor | None,
+    reporting: Reporting | None,
+    device_plugin: Offering | None,
 ) -> MetricsServer | None:
     """What serves metrics, where that is wanted."""
     if not settings.http_listen:
@@ -168,7 +173,8 @@ def metrics_of(
     from nodeagent.metrics.collector import AgentCollector  # noqa: PLC0415
     from nodeagent.metrics.server import MetricsServer  # noqa: PLC0415
 
-    return MetricsServer(AgentCollector(health, reporting), parse_host_port(settings.http_listen))
+    collector = AgentCollector(health, reporting, device_plugin)
+    return MetricsServer(collector, parse_host_port(settings.http_listen))
 
 
 def device_plugin_of(

@@ -190,7 +190,9 @@ class Bed:
         """Until the kubelet knows of all devices."""
         await until(lambda: set(self.kubelet.capacity) == {GPU_MEMORY, GPU_NUMBER})
         await until(lambda: all(self.kubelet.capacity.values()))
-        await until(lambda: self.kubelet.allocatable[GPU_NUMBER] > 0)
+        shared = self.terms.mode is DevicePluginMode.SHARE
+        given = (GPU_MEMORY, GPU_NUMBER) if shared else (GPU_NUMBER,)
+        await until(lambda: all(self.kubelet.allocatable[each] for each in given))
 
     def uuid(self, index: int) -> str:
         return self.node.gpus[index].uuid

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from http import HTTPStatus
 
 import structlog
@@ -26,6 +27,7 @@ from nodeagent.deviceplugin.pod_api import PodApi
 from nodeagent.deviceplugin.pods import GpuPod
 from nodeagent.deviceplugin.room import has_room
 from nodeagent.deviceplugin.sockets import Holders, KubeletAwayError, PodResources
+from nodeagent.deviceplugin.status import Requests
 from nodeagent.deviceplugin.terms import Terms
 
 LOOK_FOR_S = 2.0
@@ -60,7 +62,8 @@ class Allocator:
         self._terms = terms
         self._look_for_s = look_for_s
         self._claims = Claims()
-        self._marks = Marks(pods)
+        self.marks = Marks(pods)
+        self.requests = Requests()
         self._turn = asyncio.Lock()
 
     async def allocate(self, resource: str, ids: frozenset[str]) -> Environment:
@@ -69,6 +72,10 @@ class Allocator:
         Raises:
             StatusError: it is not given anything; the message ends up in the pod's status.
         """
+        with self._refusals_told(resource, ids):
+            return await self._allocate(resource, ids)
+
+    async def _allocate(self, resource: str, ids: frozenset[str]) -> Environment:
         async with self._turn:
             found = await self._find(resource, ids)
             try:
@@ -78,7 +85,8 @@ class Allocator:
                 raise
             complete = self._claims.take(found, ids)
             if complete:
-                await self._marks.mark(found.pod)
+                await self.marks.mark(found.pod)
+        self.requests.answered += 1
         log.info(
             "device_plugin.allocated",
             pod=str(found.pod.ref),
@@ -112,28 +120,43 @@ class Allocator:
         Raises:
             StatusError: it has not, and must not start.
         """
-        devices = (resource, ids)
-        async with self._turn:
-            given = self._claims.given(devices)
-            if given is None:
-                return  # it was found right before, or was given by an agent that runs no more
-            holders = await self._holders()
-            holder = holders.get(devices) if holders is not None else None
-            if holders is not None and holder is not None:
-                theirs = [each for each, ref in holders.items() if ref == holder]
-                await self._check_holder(holder, theirs)
-            elif holders is None or not given.told:
-                self._claims.settle(devices)
-            else:
-                raise unavailable(
-                    f"the kubelet does not tell whose devices these are, which were chosen for "
-                    f"{given.ref}: it is asked again at the next attempt; should that go on, "
-                    "delete the pod"
-                )
+        with self._refusals_told(resource, ids):
+            async with self._turn:
+                await self._check((resource, ids))
 
     async def close(self) -> None:
         """Stop writing marks."""
-        await self._marks.close()
+        await self.marks.close()
+
+    @contextmanager
+    def _refusals_told(self, resource: str, ids: frozenset[str]) -> Iterator[None]:
+        try:
+            yield
+        except StatusError as error:
+            self.requests.refused += 1
+            self.requests.last_refusal = error.message
+            log.warning(
+                "device_plugin.refused", resource=resource, count=len(ids), error=error.message
+            )
+            raise
+
+    async def _check(self, devices: Devices) -> None:
+        given = self._claims.given(devices)
+        if given is None:
+            return  # it was found right before, or was given by an agent that runs no more
+        holders = await self._holders()
+        holder = holders.get(devices) if holders is not None else None
+        if holders is not None and holder is not None:
+            theirs = [each for each, ref in holders.items() if ref == holder]
+            await self._check_holder(holder, theirs)
+        elif holders is None or not given.told:
+            self._claims.settle(devices)
+        else:
+            raise unavailable(
+                "the kubelet does not tell whose devices these are, which were chosen for "
+                f"{given.ref}: it is asked again at the next attempt; should that go on, delete "
+                "the pod"
+            )
 
     async def _find(self, resource: str, ids: frozenset[str]) -> Match:
         """Raises StatusError: no pod fits."""
@@ -230,6 +253,7 @@ class Allocator:
             await self._exchange(has, meant, given)
         else:
             raise _wrong(has, given)
+        self.requests.exchanged += 1
         log.info("device_plugin.exchanged", pod=str(holder), meant=str(given.ref))
 
     async def _inherit(self, has: GpuPod, given: Given) -> None:

@@ -44,6 +44,7 @@ class Endpoint:
 
     Attributes:
         attempts: How often the kubelet was to be told.
+        registrations: How often it has taken it.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Endpoint:
         self.resource = resource
         self.devices = DeviceList()
         self.attempts = 0
+        self.registrations = 0
         self._folder = folder
         self._allocator = allocator
         self._look_every_s = look_every_s
@@ -68,6 +70,16 @@ class Endpoint:
         self._unwatched_since: float | None = None
         self._leaving: set[asyncio.Task[None]] = set()
         self._told = ""
+
+    @property
+    def registered(self) -> bool:
+        """Whether the kubelet has taken it, and follows the list."""
+        return self._server is not None and self.devices.watched > 0
+
+    @property
+    def problem(self) -> str:
+        """Why it is not registered; "" where that is not known to be a problem."""
+        return self._told
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -141,6 +153,7 @@ class Endpoint:
         self._server, self._socket, self._registered_at = server, path, kubelet
         self._unwatched_since = None
         self._told = ""
+        self.registrations += 1
         log.info("device_plugin.registered", resource=self.resource, socket=str(path))
 
     def _tell(self, problem: str) -> bool:

@@ -25,6 +25,11 @@ class Marks:
         self._pods = pods
         self._late: set[asyncio.Task[None]] = set()
 
+    @property
+    def late(self) -> int:
+        """How many pods are not marked yet."""
+        return len(self._late)
+
     async def mark(self, pod: GpuPod) -> None:
         """Have it marked. What the pod was given is right whether or not that works now."""
         try:

@@ -58,6 +58,11 @@ class Block:
             return (self.prefix,)
         return (f"{self.prefix}-{number}" for number in range(self.count))
 
+    @property
+    def size(self) -> int:
+        """How many devices."""
+        return 1 if self.count is None else self.count
+
 
 Offer = tuple[Block, ...]
 """The devices of one resource, by GPU."""
@@ -109,7 +114,7 @@ def encode(offered: Offer, terms: Terms) -> bytes:
         for block in offered
         for name in block.ids()
     )
-    units = sum(block.count or 1 for block in offered)
+    units = sum(block.size for block in offered)
     # Each takes 10 bytes and more: what is far too long need not be made to see that.
     if units * 10 <= KUBELET_LIMIT_BYTES:
         encoded = pb.ListAndWatchResponse(devices=devices).SerializeToString()

@@ -28,6 +28,7 @@ from nodeagent.deviceplugin.offer import (
 )
 from nodeagent.deviceplugin.pod_api import PodApi
 from nodeagent.deviceplugin.sockets import KubeletFolder, PodResources
+from nodeagent.deviceplugin.status import DevicePluginStatus, ResourceStatus
 from nodeagent.deviceplugin.terms import Terms
 from nodeagent.gpus.sample import GpuSample
 from nodeagent.health.monitor import HealthMonitor
@@ -82,7 +83,8 @@ class DevicePlugin:
         self._memory = GpuMemory(state_dir)
         self._news = asyncio.Event()
         self._offered: dict[str, Offer] = {}
-        self._told = ""
+        self._problem = ""
+        self._can_check = resources.is_there
         self._tasks: list[asyncio.Task[None]] = []
         self._ignore: Callable[[], None] = _nothing
         self.allocator = Allocator(pods, resources, self.cards, terms, look_for_s)
@@ -96,6 +98,29 @@ class DevicePlugin:
     def cards(self) -> tuple[Card, ...]:
         """The node's GPUs, as they are now."""
         return cards_of(self._monitor.verdicts, self._memory.known)
+
+    @property
+    def status(self) -> DevicePluginStatus:
+        """How it fares now."""
+        return DevicePluginStatus(
+            tuple(map(self._resource, self.endpoints)),
+            self.allocator.requests,
+            self.allocator.marks.late,
+            self._can_check(),
+            max((block.size for each in self._offered.values() for block in each), default=0),
+            self._problem,
+        )
+
+    def _resource(self, endpoint: Endpoint) -> ResourceStatus:
+        blocks = self._offered.get(endpoint.resource, ())
+        return ResourceStatus(
+            endpoint.resource,
+            endpoint.registered,
+            endpoint.registrations,
+            sum(block.size for block in blocks),
+            sum(block.size for block in blocks if not block.healthy),
+            endpoint.problem,
+        )
 
     async def start(self) -> None:
         """Offer what there is, and follow it."""
@@ -146,44 +171,49 @@ class DevicePlugin:
             await asyncio.sleep(SETTLE_S)
 
     async def _offer_all(self, unknown: list[int]) -> None:
+        problems = []
         if unknown:
             listed = ", ".join(map(str, unknown))
-            self._tell(
+            problems.append(
                 f"the driver has never told how much memory GPU {listed} has; "
                 "the node's capacity is that of the others until it does"
             )
         for endpoint in self.endpoints:
-            await self._offer(endpoint)
+            try:
+                await self._offer(endpoint)
+            except TooManyError as error:
+                problems.append(str(error))
+        self._tell("; ".join(problems))
 
     def _unknown(self) -> list[int]:
         return [card.index for card in self.cards() if card.memory_mib is None]
 
     async def _offer(self, endpoint: Endpoint) -> None:
-        """Have it told to the kubelet if it differs from what was told."""
+        """Have it told to the kubelet if it differs from what was told. Raises TooManyError."""
         offered = offer(endpoint.resource, self.cards(), self._terms)
         if not offered or offered == self._offered.get(endpoint.resource):
             return
-        try:
-            # Hundreds of thousands of devices take a quarter of a second.
-            encoded = await asyncio.to_thread(encode, offered, self._terms)
-        except TooManyError as error:
-            self._tell(str(error))
-            return
+        # Hundreds of thousands of devices take a quarter of a second.
+        encoded = await asyncio.to_thread(encode, offered, self._terms)
         self._offered[endpoint.resource] = offered
         endpoint.devices.put(encoded)
         log.info(
             "device_plugin.devices",
             resource=endpoint.resource,
             gpus=len(offered),
-            devices=sum(block.count or 1 for block in offered),
+            devices=sum(block.size for block in offered),
             unhealthy=[block.prefix for block in offered if not block.healthy],
         )
 
     def _tell(self, problem: str) -> None:
-        """Once."""
-        if problem != self._told:
-            self._told = problem
+        """Each once, and that there is none any more."""
+        if problem == self._problem:
+            return
+        self._problem = problem
+        if problem:
             log.warning("device_plugin.problem", problem=problem)
+        else:
+            log.info("device_plugin.problem_over")
 
 
 def _nothing() -> None:

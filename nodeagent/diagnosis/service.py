@@ -11,6 +11,8 @@ from gpupods.serving import answer
 from gpupods.v1alpha1 import diagnosis_pb2 as pb
 from gpupods.v1alpha1 import diagnosis_pb2_grpc as pb_grpc
 from gpupods.version import VERSION
+from nodeagent.deviceplugin.status import Offering
+from nodeagent.diagnosis.device_plugin import device_plugin_check
 from nodeagent.diagnosis.examine import Surroundings, examine
 from nodeagent.diagnosis.health import gpu_health_check, health_watch_check
 from nodeagent.diagnosis.report import health_report_check
@@ -34,6 +36,7 @@ class NodeDiagnosis(pb_grpc.DiagnosisServiceServicer):
         request_limit_s: float,
         health: HealthMonitor | None = None,
         reporting: Reporting | None = None,
+        device_plugin: Offering | None = None,
     ) -> None:
         self._node_name = node_name
         self._sampler = sampler
@@ -41,6 +44,7 @@ class NodeDiagnosis(pb_grpc.DiagnosisServiceServicer):
         self._request_limit_s = request_limit_s
         self._health = health
         self._reporting = reporting
+        self._device_plugin = device_plugin
 
     async def Diagnose(  # noqa: N802 - the contract's name
         self, request: pb.DiagnoseRequest, context: grpc.aio.ServicerContext[Any, Any]
@@ -64,8 +68,11 @@ class NodeDiagnosis(pb_grpc.DiagnosisServiceServicer):
         if self._health is None:
             return (gpu_health_check(None),)
         status = self._reporting.status if self._reporting is not None else None
-        return (
+        offering = self._device_plugin.status if self._device_plugin is not None else None
+        checks = (
             gpu_health_check(self._health.verdicts),
             health_watch_check(self._health.problems),
             health_report_check(status),
+            device_plugin_check(offering),
         )
+        return tuple(check for check in checks if check is not None)

@@ -8,6 +8,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from gpupods.version import VERSION
+from nodeagent.deviceplugin.status import DevicePluginStatus, Offering
 from nodeagent.health.monitor import HealthMonitor
 from nodeagent.health.verdict import Verdict
 from nodeagent.metrics import names
@@ -20,11 +21,18 @@ class AgentCollector(Collector):
     Args:
         health: What is known of the GPUs; None: nobody watches.
         reporting: What tells Kubernetes of them; None: nothing.
+        device_plugin: What offers them to the kubelet; None: nothing.
     """
 
-    def __init__(self, health: HealthMonitor | None, reporting: Reporting | None) -> None:
+    def __init__(
+        self,
+        health: HealthMonitor | None,
+        reporting: Reporting | None,
+        device_plugin: Offering | None = None,
+    ) -> None:
         self._health = health
         self._reporting = reporting
+        self._device_plugin = device_plugin
 
     def collect(self) -> Iterator[Metric]:
         """Everything that is known now; what is not known is left out."""
@@ -33,6 +41,8 @@ class AgentCollector(Collector):
             yield from _of_health(self._health)
         if self._reporting is not None:
             yield from _of_report(self._reporting.status)
+        if self._device_plugin is not None:
+            yield from _of_devices(self._device_plugin.status)
 
 
 def _of_health(health: HealthMonitor) -> Iterator[Metric]:
@@ -63,6 +73,18 @@ def _of_report(report: ReportStatus) -> Iterator[Metric]:
         yield _gauge(names.LAST_REPORT, [((), report.last_written)])
 
 
+def _of_devices(plugin: DevicePluginStatus) -> Iterator[Metric]:
+    each = plugin.resources
+    yield _gauge(names.DEVICES_REGISTERED, [((one.resource,), one.registered) for one in each])
+    yield _gauge(names.DEVICES, [((one.resource,), one.devices) for one in each])
+    yield _gauge(names.DEVICES_UNHEALTHY, [((one.resource,), one.unhealthy) for one in each])
+    yield _counters(names.REGISTRATIONS, [((one.resource,), one.registrations) for one in each])
+    yield _counter(names.DEVICE_REQUESTS_ANSWERED, plugin.requests.answered)
+    yield _counter(names.DEVICE_REQUESTS_REFUSED, plugin.requests.refused)
+    yield _counter(names.DEVICE_EXCHANGES, plugin.requests.exchanged)
+    yield _gauge(names.DEVICE_MARKS_LATE, [((), plugin.marks_late)])
+
+
 def _gpu(verdict: Verdict) -> tuple[str, str]:
     return str(verdict.index), verdict.uuid
 
@@ -79,6 +101,11 @@ def _gauge(metric: names.Metric, samples: list[tuple[tuple[str, ...], float]]) -
 
 
 def _counter(metric: names.Metric, value: float) -> Metric:
-    family = CounterMetricFamily(metric.name, metric.meaning)
-    family.add_metric([], value)
+    return _counters(metric, [((), value)])
+
+
+def _counters(metric: names.Metric, samples: list[tuple[tuple[str, ...], float]]) -> Metric:
+    family = CounterMetricFamily(metric.name, metric.meaning, labels=metric.labels)
+    for labels, value in samples:
+        family.add_metric(labels, value)
     return family

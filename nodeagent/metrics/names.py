@@ -47,4 +47,34 @@ LAST_REPORT = Metric(
     f"{PREFIX}last_report_timestamp_seconds", "When the Node was last patched, as seconds of 1970."
 )
 EVENTS_WRITTEN = Metric(f"{PREFIX}events_written", "Events that were written.")
+_RESOURCE = ("resource",)
+DEVICES_REGISTERED = Metric(
+    f"{PREFIX}device_plugin_registered",
+    "1 while the kubelet has the resource and follows its devices, else 0.",
+    _RESOURCE,
+)
+DEVICES = Metric(
+    f"{PREFIX}device_plugin_devices",
+    "Devices that the kubelet is told of, the unhealthy ones too.",
+    _RESOURCE,
+)
+DEVICES_UNHEALTHY = Metric(
+    f"{PREFIX}device_plugin_devices_unhealthy", "Of these, the unhealthy ones.", _RESOURCE
+)
+REGISTRATIONS = Metric(
+    f"{PREFIX}device_plugin_registrations", "How often the kubelet has taken it.", _RESOURCE
+)
+DEVICE_REQUESTS_ANSWERED = Metric(
+    f"{PREFIX}device_plugin_containers_served", "Containers that were given GPUs."
+)
+DEVICE_REQUESTS_REFUSED = Metric(
+    f"{PREFIX}device_plugin_containers_refused",
+    "Containers that were not given GPUs, or were kept from starting; the log tells why.",
+)
+DEVICE_EXCHANGES = Metric(
+    f"{PREFIX}device_plugin_exchanges", "Pods that had each other's GPUs, and say so now."
+)
+DEVICE_MARKS_LATE = Metric(
+    f"{PREFIX}device_plugin_marks_late", "Pods that have GPUs and could not be marked so yet."
+)
 EVENTS_LOST = Metric(f"{PREFIX}events_lost", "Events that were given up.")

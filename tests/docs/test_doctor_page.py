@@ -5,6 +5,7 @@ from __future__ import annotations
 from controller.diagnosis import judge as of_the_controller
 from gpupods.cli.exit_codes import OF_THE_DOCTOR
 from gpupods.doctor import access
+from nodeagent.diagnosis import device_plugin as of_devices
 from nodeagent.diagnosis import health as of_gpus
 from nodeagent.diagnosis import judge as of_a_node
 from nodeagent.diagnosis import report as of_reporting
@@ -24,6 +25,7 @@ def test_every_check_is_told() -> None:
         *(of_a_node.DRIVER, of_a_node.GPUS, of_a_node.HOST_PIDS),
         *(of_a_node.RUNTIME, of_a_node.CGROUPS),
         *(of_gpus.GPU_HEALTH, of_gpus.HEALTH_WATCH, of_reporting.HEALTH_REPORT),
+        of_devices.DEVICE_PLUGIN,
     ]
 
 

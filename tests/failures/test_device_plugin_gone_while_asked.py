@@ -19,7 +19,7 @@ async def test_the_pod_is_refused() -> None:
         await made.kubelet.drop(GPU_MEMORY)
         with pytest.raises(PodRefusedError, match=r"CANCEL"):
             await asking
-        await until(lambda: made.kubelet.allocatable[GPU_MEMORY])
+        await made.until_offered()
         made.bind(pod)
         given = await made.run(pod)
         assert given["main"]["NVIDIA_VISIBLE_DEVICES"] == made.uuid(1)

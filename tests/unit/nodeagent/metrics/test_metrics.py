@@ -9,12 +9,15 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
 
+from gpupods.accounting.names import GPU_MEMORY, GPU_NUMBER
 from gpupods.addresses import HostPort
 from nodeagent.health.monitor import HealthMonitor
 from nodeagent.metrics import names
 from nodeagent.metrics.collector import AgentCollector
 from nodeagent.metrics.server import MetricsServer
 from nodeagent.reporting.status import ReportStatus
+from simulator.kubelet import PodRefusedError
+from tests.pluginbed import bed, sharing
 from tests.reportbed import WALL, WELL, NodeClock, listed, xid
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
@@ -92,6 +95,30 @@ async def test_how_reporting_goes(url: str, reporting: Reporting) -> None:
     assert (names.LAST_REPORT.name, ()) not in samples
     reporting.status.last_written = WALL
     assert (await scrape(url))[names.LAST_REPORT.name, ()] == WALL
+
+
+async def test_how_the_device_plugin_fares() -> None:
+    async with bed() as made:
+        server = MetricsServer(AgentCollector(None, None, made.plugin), HostPort("127.0.0.1", 0))
+        with capture_logs() as logs:
+            await server.start()
+        pod = sharing("one", 5, "1")
+        made.bind(pod)
+        await made.run(pod)
+        with pytest.raises(PodRefusedError):
+            await made.run(sharing("nobody", 7, "1"))
+        samples = await scrape(f"http://{logs[-1]['http']}/metrics")
+        await server.stop()
+    memory, number = (("resource", GPU_MEMORY),), (("resource", GPU_NUMBER),)
+    assert samples[names.DEVICES_REGISTERED.name, memory] == 1
+    assert samples[names.DEVICES.name, memory] == 104
+    assert samples[names.DEVICES.name, number] == 2
+    assert samples[names.DEVICES_UNHEALTHY.name, memory] == 0
+    assert samples[f"{names.REGISTRATIONS.name}_total", number] == 1
+    assert samples[f"{names.DEVICE_REQUESTS_ANSWERED.name}_total", ()] == 1
+    assert samples[f"{names.DEVICE_REQUESTS_REFUSED.name}_total", ()] == 1
+    assert samples[f"{names.DEVICE_EXCHANGES.name}_total", ()] == 0
+    assert samples[names.DEVICE_MARKS_LATE.name, ()] == 0
 
 
 async def test_a_place_that_is_taken_is_named(url: str, monitor: HealthMonitor) -> None:

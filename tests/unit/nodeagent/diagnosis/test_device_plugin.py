@@ -40,9 +40,7 @@ async def test_a_refusal_is_told() -> None:
             await made.run(pod)
         check = told(made)
         assert check.status is Status.OK
-        assert (
-            "0 containers were given GPUs, 1 were refused, the last since team/one" in check.found
-        )
+        assert "0 containers were given GPUs; refused: 1, the last since team/one" in check.found
 
 
 async def test_there_is_no_kubelet() -> None:

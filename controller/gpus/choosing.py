@@ -13,8 +13,10 @@ from controller.diagnosis.judge import agent_pod
 from controller.resolve import check_synced
 from gpupods.errors import Reason, StatusError
 from gpupods.identity import NodeName
+from gpupods.logs import shorten
 
 NAMES_SHOWN = 5
+LONGEST_NAME = 253
 
 
 def choose(cache: ClusterCache, names: Sequence[str]) -> list[NodeRecord]:
@@ -46,10 +48,13 @@ def _named(cache: ClusterCache, names: Sequence[str]) -> list[NodeRecord]:
     unknown = [name for name, node in found.items() if node is None]
     if not unknown:
         return [node for node in found.values() if node is not None]
-    near = difflib.get_close_matches(unknown[0], [node.name for node in cache.nodes()], NAMES_SHOWN)
+    sought = shorten(unknown[0], LONGEST_NAME)
+    near = difflib.get_close_matches(sought, [node.name for node in cache.nodes()], NAMES_SHOWN)
     hint = f"; there is {', '.join(near)}" if near else "; kubectl get nodes lists them"
+    shown = ", ".join(repr(shorten(name, LONGEST_NAME)) for name in unknown[:NAMES_SHOWN])
+    more = f" and {len(unknown) - NAMES_SHOWN} more" if len(unknown) > NAMES_SHOWN else ""
     raise StatusError(
         grpc.StatusCode.NOT_FOUND,
-        f"the cluster has no node {', '.join(map(repr, unknown))}{hint}",
+        f"the cluster has no node {shown}{more}{hint}",
         Reason.NODE_NOT_FOUND,
     )

@@ -40,7 +40,8 @@ OF_THE_DOCTOR: Mapping[ExitCode, str] = {
 
 
 OF_A_WORD: Mapping[ExitCode, str] = {
-    ExitCode.OK: "the node's agent has taken it; with --no-wait: it is written",
+    ExitCode.OK: "the node's agent has taken it, or there was nothing to restore; with --no-wait: "
+    "it is written",
     ExitCode.REFUSED: "it was refused: no such node or GPU, access denied; nothing was written",
     ExitCode.USAGE: "the command line is wrong",
     ExitCode.INCOMPLETE: "it was taken, and the GPU is unfit for something noticed since",

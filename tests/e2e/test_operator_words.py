@@ -62,7 +62,7 @@ def test_a_word_is_written_heeded_listed_and_taken_back(reporting: World) -> Non
     assert "is fit" in said.stdout
     assert node_of(reporting).ids is None
     assert gpu(reporting, "restore", node, "1", "--reason", "again").stdout.endswith(
-        "nobody has excluded it: all is well.\n"
+        "nobody has excluded it: there is nothing to restore.\n"
     )
 
 

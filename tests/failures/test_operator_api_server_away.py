@@ -44,3 +44,17 @@ async def test_who_may_not_patch_nodes_is_told_which_right_it_takes() -> None:
             await say(saying(run, node, 2))
         assert "kubectl auth can-i patch nodes" in caught.value.hint
         assert caught.value.exit_code == ExitCode.REFUSED
+
+
+async def test_what_is_refused_afterwards_is_not_told_as_if_nothing_was_written() -> None:
+    """The exit code 1 says that nothing was written: a script would say its word again."""
+    async with running() as run:
+        node = run.node("gpu-a100-1")
+        await run.cluster.agents.stop_one(node.name)
+        word = asyncio.create_task(say(saying(run, node, 2, wait_s=20.0)))
+        async for _ in patiently():
+            if words_on(node):
+                break
+        run.cluster.apiserver.faults.denied.add(("get", "nodes"))
+        with pytest.raises(NoAnswer, match="the word is written, and what has become of it"):
+            await word

@@ -68,13 +68,8 @@ class _Meta(Shape, frozen=True):
     annotations: dict[str, str] | None = None
 
 
-class _Condition(Shape, frozen=True):
-    type: str = ""
-
-
 class _Status(Shape, frozen=True):
     capacity: dict[str, str] | None = None
-    conditions: tuple[_Condition, ...] | None = None
 
 
 class _Node(Shape, frozen=True):
@@ -140,7 +135,6 @@ def _seen(answer: Json) -> NodeSeen:
         version=node.metadata.resource_version,
         annotations=node.metadata.annotations or {},
         capacity=status.capacity or {},
-        conditions=frozenset(each.type for each in status.conditions or ()),
     )
 
 

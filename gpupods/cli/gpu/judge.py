@@ -39,7 +39,6 @@ class NodeSeen:
     version: str
     annotations: Mapping[str, str]
     capacity: Mapping[str, str]
-    conditions: frozenset[str] = frozenset()
 
     def unfit(self, index: int) -> UnfitGpu | None:
         """What its agent reports of an unfit GPU; None: it is not reported as unfit."""

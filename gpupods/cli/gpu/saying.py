@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import sys
 import time
 from dataclasses import dataclass
@@ -83,7 +82,8 @@ async def say(wanted: Saying) -> ExitCode:
             raise CommandFailed(problem, f"gpupods gpu list {wanted.node} shows those it has")
         if wanted.restores and judge.nothing_to_restore(node, wanted.index, _now()):
             _print(
-                f"{wanted.gpu} is not reported as unfit, and nobody has excluded it: all is well."
+                f"{wanted.gpu} is not reported as unfit, and nobody has excluded it: there is "
+                "nothing to restore."
             )
             return ExitCode.OK
         who = wanted.who or await own_name(api, wanted.kubeconfig, wanted.context)
@@ -159,9 +159,22 @@ async def _until_taken(api: KubeApi, node: NodeSeen, wanted: Saying, word: Overr
                 return node
             await asyncio.sleep(min(pause_s, left_s))
             pause_s = min(pause_s * 1.5, LONGEST_PAUSE_S)
-            with contextlib.suppress(NoAnswer):  # the word is written: what is away may come back
-                node = await read_node(api, wanted.node)
+            node = await _again(api, node, wanted)
     return node
+
+
+async def _again(api: KubeApi, node: NodeSeen, wanted: Saying) -> NodeSeen:
+    """The Node now. The word is written: what is away may come back, and nothing is refused."""
+    try:
+        return await read_node(api, wanted.node)
+    except NoAnswer:
+        return node
+    except CommandFailed as error:
+        raise NoAnswer(
+            f"{wanted.gpu}: the word is written, and what has become of it cannot be read: "
+            f"{error.message}",
+            error.hint,
+        ) from error
 
 
 def _told(node: NodeSeen, wanted: Saying, word: Override) -> ExitCode:

@@ -17,7 +17,7 @@ from controller.gpus.asking import NOT_IN_TIME, NodeAsker
 from controller.gpus.choosing import choose
 from controller.gpus.service import ClusterGpuHealth
 from gpupods.addresses import HostPort
-from gpupods.errors import REASON_METADATA
+from gpupods.errors import REASON_METADATA, StatusError
 from gpupods.identity import ContainerId, NodeName, PodUid
 from gpupods.serving import GrpcServer
 from gpupods.v1alpha1 import gpupods_pb2 as pb
@@ -211,3 +211,12 @@ async def test_a_cluster_that_is_not_followed_at_present() -> None:
     (missing,) = response.missing
     assert (missing.node_name, missing.kind) == ("", pb.MISSING_KIND_POD)
     assert missing.reason == "pods as of 20 s ago"
+
+
+def test_thousands_of_names_that_are_none_are_told_in_few_words() -> None:
+    """What a status says travels in a header, which has a limit."""
+    known = cluster(node(0))
+    names = [f"no-such-node-{number}" for number in range(5000)]
+    with pytest.raises(StatusError, match="and 4995 more") as caught:
+        choose(known, ["x" * 1_000_000, *names[1:]])
+    assert len(caught.value.message) < 1000

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import structlog
 
+from gpupods.identity import GpuUuid
 from nodeagent.health.condition import GpuState, Now
 from nodeagent.health.inventory import Slot, pci_key, recognise
 from nodeagent.health.machine import replaced_board, step, time_matters
@@ -19,6 +20,7 @@ from nodeagent.health.memory import Known, LogMark, Memory, merged
 from nodeagent.health.observations import (
     DriverRead,
     DriverSilent,
+    ListedGpu,
     Presence,
     Reading,
     Seen,
@@ -47,6 +49,7 @@ class Record:
         """The last record of the kernel log with an XID."""
         self._addresses_of = ""
         """The boot in which the GPUs had the PCI addresses that are known."""
+        self._has_read = False
 
     def remember(self, memory: Memory, now: Now, policy: Policy) -> None:
         """What an earlier agent of this node knew."""
@@ -99,7 +102,8 @@ class Record:
 
     def read(self, told: DriverRead, now: Now, policy: Policy) -> None:
         """The driver has listed its GPUs."""
-        found = recognise(self.memory.inventory, told.gpus)
+        listed = [self._as_it_can_be(gpu, now) for gpu in told.gpus]
+        found = recognise(self.memory.inventory, listed)
         for before, after in found.replaced:
             log.info("gpu.in_place", index=after.index, gpu=after.uuid, before=before.uuid or None)
         states = {known.slot.index: known.state for known in self.memory.gpus}
@@ -109,8 +113,8 @@ class Record:
             for slot in found.inventory.slots
         )
         self.memory = replace(self.memory, gpus=gpus)
-        self._addresses_of = now.boot_id
-        readings = {slot.index: listed.reading for slot, listed in found.present}
+        self._addresses_of, self._has_read = now.boot_id, True
+        readings = {slot.index: gpu.reading for slot, gpu in found.present}
         readings |= {slot.index: Reading(Presence.MISSING) for slot in found.missing}
         told_of = ((place, readings[known.slot.index]) for place, known in enumerate(gpus))
         self.see(told_of, now, policy)
@@ -119,6 +123,19 @@ class Record:
             self._xid(xid, now, policy, told_before=True)
         if waiting:
             self.note_kernel_log(self._heard_to, now)
+
+    def _as_it_can_be(self, gpu: ListedGpu, now: Now) -> ListedGpu:
+        """A board is not replaced between two readings: a UUID may be garbled as any text."""
+        inventory = self.memory.inventory
+        slot = inventory.by_pci(gpu.pci_address)
+        if slot is None or not gpu.uuid or inventory.by_uuid(gpu.uuid) is not None:
+            return gpu
+        state = self.memory.gpus[self.place_of(slot.index)].state
+        if not self._has_read or not slot.uuid or state.away or state.boot_id != now.boot_id:
+            return gpu
+        detail = f"it says that it is {gpu.uuid}, and was not away"
+        reading = replace(gpu.reading, presence=Presence.UNREADABLE, detail=detail)
+        return replace(gpu, uuid=GpuUuid(""), name="", reading=reading)
 
     def silent(self, told: DriverSilent, now: Now, policy: Policy) -> None:
         """The driver does not answer: that concerns every GPU."""

@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
+from gpupods.identity import GpuUuid
+from nodeagent.health.monitor import HealthMonitor
+from nodeagent.health.observations import DriverRead
 from tests.driverprocess import FIRST, SECOND, TWO_GPUS
 from tests.fakedriver.driver import FakeDriver
 from tests.fakedriver.scenario import Scenario
 from tests.healthwatch import Watching, unfit, watching
+from tests.reportbed import WELL, NodeClock, listed, xid
 
 GARBLED = "\u00ff\u00fe"
 
@@ -64,3 +68,30 @@ async def test_without_a_uuid_it_is_unfit_alone(tmp_path: Path) -> None:
 async def no_one_else(watched: Watching) -> None:
     await watched.readings()
     assert unfit(watched.verdicts) == [1]
+
+
+def of_uuid(uuid: str) -> DriverRead:
+    """The node's two GPUs, the second of this UUID."""
+    first, second = listed(WELL, WELL).gpus
+    return DriverRead((first, replace(second, uuid=GpuUuid(uuid))))
+
+
+def test_another_uuid_is_no_other_board_while_it_was_there_all_the_time() -> None:
+    """A text may be garbled and read well all the same."""
+    monitor = HealthMonitor(now=NodeClock())
+    monitor.tell(listed(WELL, WELL))
+    monitor.tell(xid(142, 1, 1000.0))
+    for _ in range(3):
+        monitor.tell(of_uuid("GPU-ffffffff"))
+    first, second = monitor.verdicts
+    assert (first.fit, second.uuid, second.xid) == (True, "GPU-1", 142)
+    assert "it says that it is GPU-ffffffff, and was not away" in second.others[0]
+
+
+def test_one_that_was_away_may_have_been_replaced() -> None:
+    monitor = HealthMonitor(now=NodeClock())
+    monitor.tell(listed(WELL, WELL))
+    monitor.tell(xid(142, 1, 1000.0))
+    monitor.tell(DriverRead(listed(WELL).gpus))
+    monitor.tell(of_uuid("GPU-new"))
+    assert (monitor.verdicts[1].uuid, monitor.verdicts[1].fit) == ("GPU-new", True)

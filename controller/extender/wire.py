@@ -117,7 +117,7 @@ def read(body: bytes, kind: type[T]) -> T:
     """
     try:
         return msgspec.json.decode(body, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise WireError(f"the request is no {kind.__name__} in JSON: {error}") from error
 
 

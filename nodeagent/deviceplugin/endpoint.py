@@ -7,6 +7,7 @@ stream has ended. Both are noticed at once, by looking at two files and at who w
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from pathlib import Path
 
@@ -82,23 +83,37 @@ class Endpoint:
         return self._told
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Until cancelled. After failures it is tried less often, until the kubelet is another."""
         pauses = Backoff(first_s=self._look_every_s)
+        failed_with: Identity | None = None
+        again_at = -math.inf
         await asyncio.to_thread(self._folder.remove_abandoned, self.resource)
         while True:
-            pause_s = self._look_every_s
-            try:
-                if self._is_wanting():
-                    await self._register()
-                    pauses.reset()
-            except (KubeletAwayError, OSError) as error:
-                self._tell(str(error))
-                pause_s = pauses.next_delay_s()
-            except Exception as error:
-                if self._tell(f"{type(error).__name__}: {error}"):
-                    log.exception("a failure that nobody foresaw: it is tried again")
-                pause_s = pauses.next_delay_s()
-            await asyncio.sleep(pause_s)
+            kubelet = self._folder.identity()
+            if kubelet != failed_with:
+                pauses.reset()
+                again_at = -math.inf
+            if time.monotonic() >= again_at:
+                if await self._is_well():
+                    failed_with = None
+                else:
+                    failed_with = kubelet
+                    again_at = time.monotonic() + pauses.next_delay_s()
+            await asyncio.sleep(self._look_every_s)
+
+    async def _is_well(self) -> bool:
+        """Register if need be; whether nothing has failed."""
+        try:
+            if self._is_wanting():
+                await self._register()
+        except (KubeletAwayError, OSError) as error:
+            self._tell(str(error))
+            return False
+        except Exception as error:
+            if self._tell(f"{type(error).__name__}: {error}"):
+                log.exception("a failure that nobody foresaw: it is tried again")
+            return False
+        return True
 
     async def stop(self) -> None:
         """Serve no more, and leave no socket."""

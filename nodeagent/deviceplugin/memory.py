@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 import structlog
@@ -17,6 +18,9 @@ from nodeagent.gpus.sample import GpuSample
 
 FILE = "gpu-memory.json"
 MIB = 1024 * 1024
+
+Mib = Annotated[int, msgspec.Meta(gt=0, lt=2**32)]
+"""More than any GPU has; what is above it is no file of ours."""
 
 log = structlog.get_logger()
 
@@ -57,10 +61,10 @@ class GpuMemory:
 def _read(file: Path) -> dict[GpuUuid, int]:
     """Without the file, or with one that makes no sense, the GPUs are asked again."""
     try:
-        return msgspec.json.decode(file.read_bytes(), type=dict[GpuUuid, int])
+        return msgspec.json.decode(file.read_bytes(), type=dict[GpuUuid, Mib])
     except FileNotFoundError:
         return {}
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         log.warning("device_plugin.memory_forgotten", file=str(file), error=str(error))
         return {}
 

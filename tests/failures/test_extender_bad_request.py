@@ -15,10 +15,11 @@ from controller.extender.service import (
 )
 from tests.failures.extending import extending
 
-BROKEN = (b"", b"{", b"[]", b"null", b'{"Pod": 7, "task": 7}', b"\xff\xfe", b'{"Pod": {}}')
+DEEP = b'{"x":' + b"[" * 100_000
+BROKEN = (b"", b"{", b"[]", b"null", b'{"Pod": 7, "task": 7}', b"\xff\xfe", b'{"Pod": {}}', DEEP)
 
 
-@pytest.mark.parametrize("body", BROKEN)
+@pytest.mark.parametrize("body", BROKEN, ids=lambda body: repr(body[:24]))
 async def test_what_is_no_request(body: bytes) -> None:
     async with extending() as extended:
         for path, key in (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from gpupods.identity import GpuUuid
 from nodeagent.deviceplugin.memory import FILE, GpuMemory
 from nodeagent.gpus.sample import Gpu, GpuSample, MigMode
@@ -56,8 +58,21 @@ async def test_nothing_is_written_when_nothing_is_new(tmp_path: Path) -> None:
     assert (tmp_path / FILE).exists()
 
 
-async def test_a_file_that_makes_no_sense_is_as_none(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text('{"a": "much"')
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"a": "much"',
+        b"",
+        b"\xff",
+        b'{"a": 0}',
+        b'{"a": -1}',
+        b'{"a": 99999999999999999999}',
+        b"[" * 9**5,
+    ],
+    ids=lambda content: repr(content[:20]),
+)
+async def test_a_file_that_makes_no_sense_is_as_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / FILE).write_bytes(content)
     memory = GpuMemory(tmp_path)
     await memory.load()
     assert memory.known == {}

@@ -43,6 +43,7 @@ class SimulatedHealth(HealthSource):
         self._node = node
         self._interval_s = interval_s
         self._rarely_s = max(rarely_s, interval_s)
+        self._boot_id = node.boot_id
         self._heard = 0
         self._resets: dict[GpuUuid, int] = {}
 
@@ -86,18 +87,20 @@ class SimulatedHealth(HealthSource):
             return True
         self._show_resets(tell)
         tell(DriverRead(tuple(map(_listed, node.gpus))))
-        if len(node.kernel_log) < self._heard:
-            self._heard = 0  # it was restarted
+        if node.boot_id != self._boot_id:  # it was restarted, and its log is another one
+            self._boot_id, self._heard = node.boot_id, 0
         for xid in node.kernel_log[self._heard :]:
             self._tell_xid(tell, xid, source)
         self._heard = len(node.kernel_log)
         return all(_is_well(gpu) for gpu in node.gpus)
 
     def _show_resets(self, tell: Tell) -> None:
-        """A GPU that was reset was away for a moment."""
+        """A GPU that was reset, and one whose board was replaced, was away for a moment."""
         before = self._resets
         self._resets = {gpu.uuid: gpu.resets for gpu in self._node.gpus}
         away = {uuid for uuid, count in self._resets.items() if count > before.get(uuid, count)}
+        if before:
+            away |= self._resets.keys() - before.keys()
         if away:
             tell(DriverRead(tuple(_listed(g) for g in self._node.gpus if g.uuid not in away)))
 

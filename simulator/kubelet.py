@@ -187,7 +187,7 @@ class SimulatedKubelet(pb_grpc.RegistrationServicer, resources_grpc.PodResources
             again = reusable.setdefault(resource, set())
             ids = sorted(again)[:count]
             if len(ids) < count:
-                ids += await self._choose(resource, count - len(ids), plugin)
+                ids = await self._choose(resource, ids, count, plugin)
             reusable[resource] = again | set(ids) if container.init else again - set(ids)
             request = pb.AllocateRequest()
             request.container_requests.add(devices_ids=ids)
@@ -196,21 +196,29 @@ class SimulatedKubelet(pb_grpc.RegistrationServicer, resources_grpc.PodResources
             given |= answer.container_responses[0].envs
         return given
 
-    async def _choose(self, resource: str, count: int, plugin: _Plugin) -> list[str]:
+    async def _choose(
+        self, resource: str, first: list[str], count: int, plugin: _Plugin
+    ) -> list[str]:
+        """As many devices as that, ``first`` among them."""
         held = {each for (_, _, of), ids in self._held.items() if of == resource for each in ids}
         free = sorted(self._resources[resource].healthy - held, reverse=True)
-        if len(free) < count:
+        needed = count - len(first)
+        if len(free) < needed:
             raise PodRefusedError(
-                f"requested number of devices unavailable for {resource}. Requested: {count}, "
+                f"requested number of devices unavailable for {resource}. Requested: {needed}, "
                 f"Available: {len(free)}"
             )
-        if len(free) == count or not plugin.options.get_preferred_allocation_available:
-            return free[:count]
+        if not plugin.options.get_preferred_allocation_available:
+            return [*first, *free[:needed]]
         request = pb.PreferredAllocationRequest()
-        request.container_requests.add(available_deviceIDs=free, allocation_size=count)
+        request.container_requests.add(
+            available_deviceIDs=[*first, *free],
+            must_include_deviceIDs=first,
+            allocation_size=count,
+        )
         answer = await _answered(plugin.stub.GetPreferredAllocation(request, timeout=LIMIT_S))
         wanted = set(answer.container_responses[0].deviceIDs)
-        return sorted(free, key=lambda each: each not in wanted)[:count]
+        return [*first, *sorted(free, key=lambda each: each not in wanted)[:needed]]
 
     def _plugin(self, resource: str) -> _Plugin:
         known = self._resources.get(resource)

@@ -161,6 +161,19 @@ async def test_containers_of_every_kind_get_their_own_of_a_pod_s_gpus() -> None:
         assert made.is_assigned(pod)
 
 
+async def test_what_an_init_container_leaves_is_used_first_and_the_rest_is_of_its_gpu(
+    share: Bed,
+) -> None:
+    limits = {"early": {GPU_MEMORY: 3}, "main": {GPU_MEMORY: 5}}
+    pod = Wanted("one", limits, "0", init=("early",))
+    share.bind(pod)
+    await share.run(pod)
+    early = set(share.kubelet.devices_of(pod.ref, "early", GPU_MEMORY))
+    main = set(share.kubelet.devices_of(pod.ref, "main", GPU_MEMORY))
+    assert early < main
+    assert {each.partition("-")[0] for each in main} == {"0"}
+
+
 async def test_a_pod_may_ask_for_both(share: Bed) -> None:
     pod = Wanted("both", {"a": {GPU_MEMORY: 5}, "b": {GPU_NUMBER: 1}}, "1")
     share.bind(pod)

@@ -8,6 +8,7 @@ sockets; only the fault itself is put into the simulated truth. Printing is
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -58,7 +59,8 @@ class Rehearsal:
         """Delete the pods that were made, and close the connections."""
         try:
             while self._pods:
-                await self._ask("DELETE", f"{self._pods_path}/{self._pods.pop()}")
+                with contextlib.suppress(StepError):  # it goes with the cluster, then
+                    await self._ask("DELETE", f"{self._pods_path}/{self._pods.pop()}")
         finally:
             await self._client.close()
             await self._session.close()
@@ -172,8 +174,12 @@ class Rehearsal:
         return await self._json("POST", f"http://{self._cluster.http}/scheduler/{verb}", body)
 
     async def _json(self, method: str, url: str, body: Json | None) -> Json:
-        async with self._session.request(method, url, json=body) as response:
-            answer: Json = await response.json()
-            if not response.ok:
-                raise StepError(f"{method} {url}: {response.status} {answer.get('message', '')}")
-            return answer
+        try:
+            async with self._session.request(method, url, json=body) as response:
+                answer: Json = await response.json()
+        except (aiohttp.ClientError, TimeoutError) as error:
+            why = str(error) or "no answer in time"
+            raise StepError(f"{method} {url}: {why}") from error
+        if not response.ok:
+            raise StepError(f"{method} {url}: {response.status} {answer.get('message', '')}")
+        return answer

@@ -107,3 +107,14 @@ async def test_a_policy_that_is_wrong_is_told_before_anything_is_started(tmp_pat
         out, err = await whole_output(process)
     assert (process.returncode, out) == (1, "")
     assert f"Error: {policy}, line 2: dwell_s is a number above 0" in err
+
+
+async def test_an_api_server_that_goes_away_is_told_as_a_step_that_went_wrong(
+    tmp_path: Path,
+) -> None:
+    async with SimulatedCluster(options(tmp_path)) as cluster:
+        await cluster.apiserver.go_away()
+        right, text = await shown(cluster)
+        await cluster.apiserver.come_back()
+    assert not right
+    assert "WRONG POST http://" in text

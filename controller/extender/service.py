@@ -53,6 +53,8 @@ VOLCANO_PRIORITIZE = "/volcano/prioritize"
 
 LAG_S = 0.01
 """How far the cache may be behind the scheduler's own without a pod having to wait for it."""
+LAG_OF_A_NODE_S = 0.25
+"""The same where it is known to be behind: the scheduler names a node that is not there."""
 
 MAX_BYTES = 64 << 20
 """5,000 nodes of 12 kB, where the scheduler sends them whole."""
@@ -115,13 +117,17 @@ class Extender:
         If our cache were a millisecond behind with that very change, the pod would be refused
         again, and wait for the one after it, for minutes perhaps.
         """
-        ends = time.monotonic() + LAG_S
+        begun = time.monotonic()
         fit = self._fitting(pod, request, names)
-        while not fit and (left_s := ends - time.monotonic()) > 0:
+        while not fit and (left_s := begun + self._patience_s(names) - time.monotonic()) > 0:
             await self._cache.gpus.news(left_s)
             fit = self._fitting(pod, request, names)
         taking = set(fit)
         return fit, self._refused(request, [name for name in names if name not in taking])
+
+    def _patience_s(self, names: list[str]) -> float:
+        states = self._cache.gpus.states()
+        return LAG_S if all(name in states for name in names) else LAG_OF_A_NODE_S
 
     async def prioritize(self, body: bytes) -> Answer:
         """How well each of the nodes takes the pod. There is no place for an error in words."""

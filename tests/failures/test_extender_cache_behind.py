@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from controller.extender.service import LAG_S
 from tests.failures.extending import CARD, Json, extending
 
 
@@ -44,6 +45,6 @@ async def test_a_pod_that_the_controller_has_not_heard_of() -> None:
 async def test_a_node_that_the_controller_has_not_heard_of() -> None:
     async with extending() as extended:
         asked = asyncio.create_task(extended.filter(extended.pod("first", memory=1)))
-        await asyncio.sleep(0)
+        await asyncio.sleep(5 * LAG_S)
         extended.node(gpus=1)
         assert (await asked)["NodeNames"] == ["node-1"]

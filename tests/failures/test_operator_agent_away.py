@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from gpupods.cli.exit_codes import ExitCode
@@ -10,6 +13,16 @@ from gpupods.cli.gpu.saying import say
 from gpupods.node_annotations import UNHEALTHY_IDS
 from tests.failures.operating import saying, words_on
 from tests.simulator.running import patiently, running
+
+
+async def test_a_word_that_ends_meanwhile_is_not_waited_for() -> None:
+    async with running() as run:
+        node = run.node("gpu-a100-1")
+        await run.cluster.agents.stop_one(node.name)
+        ends = datetime.now(UTC) + timedelta(seconds=0.3)
+        word = replace(saying(run, node, 2, wait_s=600.0), ends=ends)
+        with pytest.raises(NoAnswer, match="the word has ended, and was not seen to be taken"):
+            await say(word)
 
 
 async def test_an_exclusion_is_heeded_when_the_agent_is_back() -> None:

@@ -155,7 +155,7 @@ async def _until_taken(api: KubeApi, node: NodeSeen, wanted: Saying, word: Overr
     with waiting(console_for(sys.stderr), f"waiting for the agent of {wanted.node} ..."):
         while judge.standing(node, wanted.index, word) is Standing.WAITING:
             left_s = ends - time.monotonic()
-            if left_s <= 0:
+            if left_s <= 0 or _has_ended(word):
                 return node
             await asyncio.sleep(min(pause_s, left_s))
             pause_s = min(pause_s * 1.5, LONGEST_PAUSE_S)
@@ -205,6 +205,11 @@ def _not_taken(node: NodeSeen, wanted: Saying, word: Override) -> CommandFailed:
             f"{wanted.gpu}: the word was written, and somebody has replaced it since",
             f"kubectl get node {wanted.node} -o yaml has whose it is, in {OVERRIDES}",
         )
+    if _has_ended(word):
+        return NoAnswer(
+            f"{wanted.gpu}: the word has ended, and was not seen to be taken before",
+            "give it longer, by --for or --until",
+        )
     gpu = node.unfit(wanted.index)
     now = f"it is unfit: {gpu.reason}" if gpu is not None else "it is not reported as unfit"
     return NoAnswer(
@@ -213,6 +218,10 @@ def _not_taken(node: NodeSeen, wanted: Saying, word: Override) -> CommandFailed:
         f"it will when it runs and reports: gpupods doctor; kubectl get pods -n gpupods-system "
         f"--field-selector spec.nodeName={wanted.node}; its log, and its setting --report",
     )
+
+
+def _has_ended(word: Override) -> bool:
+    return word.until is not None and word.until <= _now()
 
 
 def _now() -> datetime:

@@ -100,13 +100,20 @@ class GpuIndex:
         """The nodes on which cards are kept for the pod that it can still be given."""
         now = self._clock()
         holds = (hold for hold in self._holds.values() if hold.uid == uid and hold.until > now)
-        return frozenset(hold.node for hold in holds if not self.unfit(hold))
+        return frozenset(hold.node for hold in holds if not self.lost(hold))
 
-    def unfit(self, hold: Hold) -> tuple[int, ...]:
-        """The cards of a hold that are not fit any more, or not there."""
-        state = self.states().get(hold.node)
-        cards = state.cards if state is not None else ()
-        return tuple(i for i in hold.indexes if i >= len(cards) or not cards[i].fit)
+    def lost(self, hold: Hold) -> tuple[int, ...]:
+        """The cards of a hold that its pod must not be given any more.
+
+        They are unfit by now, or another replica has led meanwhile and knew nothing of the hold.
+        """
+        node = self._nodes.get(hold.node)
+        cards = account(*node, self._claims(hold.node, but=hold)).cards if node is not None else ()
+        return tuple(
+            index
+            for index in hold.indexes
+            if index >= len(cards) or not cards[index].takes(hold.request)
+        )
 
     def hold(
         self, pod: PodRecord, node: NodeName, request: GpuRequest, indexes: tuple[int, ...]
@@ -135,8 +142,9 @@ class GpuIndex:
         return lasting
 
     def release(self, hold: Hold) -> None:
-        """Keep these cards no longer."""
-        if self._holds.pop((hold.uid, hold.node), None) is not None:
+        """Keep these cards no longer, unless another attempt has used them since."""
+        if self._holds.get((hold.uid, hold.node)) is hold:
+            del self._holds[hold.uid, hold.node]
             self._mark(hold.node)
 
     def _release_all(self, uid: PodUid) -> None:
@@ -203,10 +211,10 @@ class GpuIndex:
             if new.cards and problem not in told:
                 log.warning("not understood of a node's GPUs", node=name, problem=problem)
 
-    def _claims(self, name: NodeName) -> Iterator[Claim]:
+    def _claims(self, name: NodeName, but: Hold | None = None) -> Iterator[Claim]:
         for pod in self._pods.get(name, {}).values():
             if pod.gpus is not None:
                 yield Claim(str(pod.ref), pod.gpus.request, pod.gpus.index, pod.gpus.problem)
         for hold in self._holds.values():
-            if hold.node == name:
+            if hold.node == name and hold is not but:
                 yield Claim(hold.pod, hold.request, format_index(hold.indexes))

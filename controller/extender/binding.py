@@ -130,10 +130,11 @@ class Binder:
         gpus = self._cache.gpus
         known = gpus.held(pod.uid, node)
         if known is not None:
-            if unfit := gpus.unfit(known):
+            if lost := gpus.lost(known):
                 raise NotBoundError(
                     f"pod {pod.ref} is not given others before it is known that it was not bound: "
-                    f"GPU {format_index(unfit)}, which may have been given to it, is unfit now"
+                    f"GPU {format_index(lost)}, which may have been given to it, is unfit or "
+                    "another's by now"
                 )
             return gpus.prolong(known), False
         state = gpus.states().get(node)

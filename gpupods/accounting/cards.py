@@ -43,6 +43,10 @@ class Card(msgspec.Struct, frozen=True, gc=False):
     pods: int
     fit: bool
 
+    def takes(self, request: GpuRequest) -> bool:
+        """Whether it can be given for ``request``, or be one of those that are."""
+        return self.fit and (self.idle >= request.memory if request.memory else not self.pods)
+
 
 class Capacity(msgspec.Struct, frozen=True, gc=False):
     """What a node's ``status.capacity`` says.
@@ -92,9 +96,9 @@ class NodeGpus(msgspec.Struct, frozen=True, gc=False):
             return ()
         if request.memory:
             for index, card in enumerate(self.cards):
-                if card.fit and card.idle >= request.memory:
+                if card.takes(request):
                     return (index,)
-        free = [i for i, card in enumerate(self.cards) if card.fit and not card.pods]
+        free = [index for index, card in enumerate(self.cards) if card.takes(request)]
         return tuple(free[: request.number])
 
 

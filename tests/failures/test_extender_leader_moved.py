@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from gpupods.kube.failures import UnreachableError
-from tests.failures.extending import CARD, extending
+from tests.failures.extending import CARD, extending, hang
 
 
 async def test_a_standby_passes_it_on() -> None:
@@ -88,3 +88,23 @@ async def test_it_ceases_to_lead_while_it_binds() -> None:
         extended.replicas.is_leader = False
         assert "this replica is a standby" in await binding
         assert extended.server.asked == []
+
+
+async def test_what_it_kept_when_it_led_before_may_be_another_s_by_now() -> None:
+    async with extending() as extended:
+        extended.node(gpus=1)
+        for name in ("first", "second"):
+            extended.pod(name, memory=CARD)
+        extended.server.next_answers.append(hang)
+        assert "no answer in time" in await extended.bind("first")
+        extended.replicas.is_leader = False
+        extended.extender._leadership.changed()
+        # Who leads meanwhile knows nothing of that, and has bound another.
+        path = "/api/v1/namespaces/team/pods/second/binding"
+        annotations = {"volcano.sh/gpu-index": "0"}
+        binding = {"metadata": {"annotations": annotations}, "target": {"name": "node-1"}}
+        await extended.api.ask("POST", path, binding, limit_s=5)
+        extended.show("second")
+        extended.replicas.is_leader = True
+        assert "is unfit or another's by now" in await extended.bind("first")
+        assert list(extended.server.bound) == ["second"]

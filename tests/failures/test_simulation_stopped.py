@@ -34,7 +34,7 @@ def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("stopped")
-@pytest.mark.parametrize("named", ["", str(os.getpid())])
+@pytest.mark.parametrize("named", ["", str(os.getpid())], ids=["any", "its pid"])
 async def test_another_is_reached(named: str) -> None:
     world = small()
     server = ControlServer(world.cluster, About(os.getpid(), "/k", 1))

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 DRIVER_FOLDER: Final = "/run/fake-nvidia"
 """Has libnvidia-ml.so.1 in `lib`, and the scenario and the call counts in `state`."""
+HEALTH_POLICY: Final = f"{DRIVER_FOLDER}/policy.toml"
+"""An operator's: GPUs that have failed are fit again in seconds, else tests wait for minutes."""
+_SOON: Final = "[recovery]\ndwell_s = 4\nlongest_dwell_s = 8\n"
 STATIC_PODS: Final = "/etc/kubernetes/manifests"
 _KUBELET_CONFIG: Final = "/etc/kubernetes/kubelet.json"
 _PROXY_HEALTH: Final = 10256
@@ -191,6 +194,7 @@ class Node:
         shutil.copytree(driver.library_dir, folder / "lib")
         # Agents count their calls there, whatever user they run as.
         driver.calls_path.chmod(0o666)
+        self.machine.path(HEALTH_POLICY).write_text(_SOON)
         return driver
 
 

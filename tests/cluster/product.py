@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.cluster.node import DRIVER_FOLDER
+from tests.cluster.node import DRIVER_FOLDER, HEALTH_POLICY
 from tests.fakedriver.driver import CALLS_VARIABLE, SCENARIO_VARIABLE
 
 if TYPE_CHECKING:
@@ -111,6 +111,8 @@ def _with_fake_driver(base: str) -> dict[str, Any]:
         "LD_LIBRARY_PATH": f"{DRIVER_FOLDER}/lib",
         SCENARIO_VARIABLE: f"{DRIVER_FOLDER}/state/scenario",
         CALLS_VARIABLE: f"{DRIVER_FOLDER}/state/calls",
+        "GPUPODS_NODEAGENT_HEALTH_POLICY": HEALTH_POLICY,
+        "GPUPODS_NODEAGENT_HEALTH_INTERVAL": "1",
     }
     container = {
         "name": "nodeagent",

@@ -58,7 +58,7 @@ def share(installed: Product, users: Users) -> Product:
 
 
 def all_fit(cluster: Cluster) -> None:
-    """Wait until no GPU is unfit: one that was stays so for a minute."""
+    """Wait until no GPU is unfit: one that was stays so for a while."""
     for node in cluster.gpu_nodes:
         wait_until(
             partial(lambda node: not unfit(cluster, node), node),

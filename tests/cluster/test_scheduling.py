@@ -33,7 +33,8 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
 NAME: Final = "gpus"
 UNIT: Final = "GPUPODS_NODEAGENT_DEVICE_PLUGIN_MEMORY_UNIT"
 UNIT_MIB: Final = 1024
-"""With one of 1 MiB a pod that asks for a whole card is the kubelet's work for minutes here."""
+"""With one of 1 MiB a pod that asks for a whole card is never shown to run: its status has each
+device in it, and is more than the API server takes."""
 UNHEALTHY: Final = "volcano.sh/gpu-unhealthy-ids"
 IN_S: Final = 180.0
 

@@ -28,7 +28,12 @@ from nodeagent.deviceplugin.offer import (
 )
 from nodeagent.deviceplugin.pod_api import PodApi
 from nodeagent.deviceplugin.sockets import KubeletFolder, PodResources
-from nodeagent.deviceplugin.status import DevicePluginStatus, ResourceStatus
+from nodeagent.deviceplugin.status import (
+    MOST_SHOWN,
+    DevicePluginStatus,
+    ResourceStatus,
+    too_many_to_be_shown,
+)
 from nodeagent.deviceplugin.terms import Terms
 from nodeagent.gpus.sample import GpuSample
 from nodeagent.health.monitor import HealthMonitor
@@ -204,6 +209,9 @@ class DevicePlugin:
             devices=sum(block.size for block in offered),
             unhealthy=[block.prefix for block in offered if not block.healthy],
         )
+        most = max(block.size for block in offered)
+        if most > MOST_SHOWN:
+            log.warning("device_plugin.many_devices", problem=too_many_to_be_shown(most))
 
     def _tell(self, problem: str) -> None:
         """Each once, and that there is none any more."""

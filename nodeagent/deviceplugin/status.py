@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+MOST_SHOWN = 65_536
+"""Devices of one pod. Kubelets since 1.36 list each in the pod's status, and an API server takes
+3 MiB of that: with some more than these, the pod's status is never written again."""
+
 
 @dataclass(frozen=True, slots=True)
 class ResourceStatus:
@@ -70,3 +74,11 @@ class Offering(Protocol):
     def status(self) -> DevicePluginStatus:
         """How it fares now."""
         ...
+
+
+def too_many_to_be_shown(devices: int) -> str:
+    """What comes of a GPU with that many devices, for people."""
+    return (
+        f"a pod that asks for a whole GPU has {devices} devices, and where the kubelet is 1.36 or "
+        f"newer, one with more than about {MOST_SHOWN} is never shown to run"
+    )

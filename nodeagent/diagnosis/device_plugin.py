@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from gpupods.diagnosis import Check, failed, ok, warning
-from nodeagent.deviceplugin.status import DevicePluginStatus, Requests
+from nodeagent.deviceplugin.status import (
+    MOST_SHOWN,
+    DevicePluginStatus,
+    Requests,
+    too_many_to_be_shown,
+)
 
 DEVICE_PLUGIN = "device plugin"
 
@@ -35,11 +40,22 @@ def device_plugin_check(status: DevicePluginStatus | None) -> Check | None:
             "wait: it is told within seconds. If it goes on: does another plugin of the same "
             "resource run on this node?",
         )
+    return _registered(status)
+
+
+def _registered(status: DevicePluginStatus) -> Check:
     if not status.can_check:
         return warning(
             DEVICE_PLUGIN,
             f"{_told(status)}; which pod has which GPU is not checked before containers start",
             "mount /var/lib/kubelet/pod-resources, and see --kubelet-pod-resources",
+        )
+    if status.most_devices > MOST_SHOWN:
+        return warning(
+            DEVICE_PLUGIN,
+            f"{_told(status)}; {too_many_to_be_shown(status.most_devices)}",
+            "set --device-plugin-memory-unit to 256, on every node and in what pods ask for: "
+            "docs/device-plugin.md",
         )
     return ok(DEVICE_PLUGIN, _told(status))
 

@@ -59,6 +59,15 @@ async def test_too_many_devices() -> None:
         assert "set --device-plugin-memory-unit to" in told(made).found
 
 
+async def test_more_devices_than_a_pod_s_status_has_room_for() -> None:
+    terms = Terms(SHARE.mode, SHARE.health, 1)
+    async with bed(terms, (81_920,)) as made:
+        check = told(made)
+        assert check.status is Status.WARNING
+        assert "a pod that asks for a whole GPU has 81920 devices" in check.found
+        assert "--device-plugin-memory-unit to 256" in check.advice
+
+
 async def test_there_is_no_gpu() -> None:
     async with bed(memory_mib=()) as made:
         check = told(made)

@@ -1,7 +1,7 @@
 """Answers the kubelet's requests for devices, one after the other.
 
 Which pod a request is for is decided in `nodeagent.deviceplugin.claims`, what it is given in
-`nodeagent.deviceplugin.grant`; `nodeagent.deviceplugin.verify` finds out whether that pod was meant.
+`nodeagent.deviceplugin.grant`, and `nodeagent.deviceplugin.verify` finds out if that pod was meant.
 """
 
 from __future__ import annotations

@@ -116,20 +116,34 @@ class GpuIndex:
         )
 
     def hold(
-        self, pod: PodRecord, node: NodeName, request: GpuRequest, indexes: tuple[int, ...]
+        self,
+        pod: PodRecord,
+        node: NodeName,
+        request: GpuRequest,
+        indexes: tuple[int, ...],
+        under_way_s: float = 0.0,
     ) -> Hold:
-        """Keep cards for the pod from now on, instead of what was kept for it on that node."""
-        until = self._clock() + self.hold_s
+        """Keep cards for the pod from now on, instead of what was kept for it on that node.
+
+        ``under_way_s`` is how long it may take until it is known whether it was bound.
+        """
+        until = self._clock() + under_way_s + self.hold_s
         hold = Hold(pod.uid, str(pod.ref), node, request, indexes, until)
         self._holds[pod.uid, node] = hold
         self._mark(node)
         self._ends_first = min(self._ends_first, until)
         return hold
 
-    def prolong(self, hold: Hold) -> Hold:
+    def prolong(self, hold: Hold, under_way_s: float = 0.0) -> Hold:
         """What is kept is about to be written once more: it lasts as if it were chosen now."""
-        until = max(hold.until, self._clock() + self.hold_s)
-        return self._replace(hold, until)
+        return self._replace(hold, max(hold.until, self._clock() + under_way_s + self.hold_s))
+
+    def doubt(self, hold: Hold) -> None:
+        """An attempt to bind the pod has ended, and may yet be carried out."""
+        if self._holds.get((hold.uid, hold.node)) is hold:
+            until = self._clock() + self.hold_s
+            self._replace(hold, until)
+            self._ends_first = min(self._ends_first, until)
 
     def bound(self, hold: Hold) -> None:
         """The API server has bound the pod: only when it is seen, or gone, does the hold end."""

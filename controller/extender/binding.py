@@ -84,6 +84,8 @@ class Binder:
         except ApiError as error:
             if is_new and isinstance(error, RefusedError) and error.status < SERVER_ERROR:
                 self._cache.gpus.release(hold)
+            else:
+                self._cache.gpus.doubt(hold)
             raise NotBoundError(f"pod {pod.ref} was not bound to {wanted.node}: {error}") from error
         self._cache.gpus.bound(hold)
         log.info("bound", pod=str(pod.ref), node=hold.node, gpus=format_index(hold.indexes))
@@ -136,7 +138,7 @@ class Binder:
                     f"GPU {format_index(lost)}, which may have been given to it, is unfit or "
                     "another's by now"
                 )
-            return gpus.prolong(known), False
+            return gpus.prolong(known, self._limit_s), False
         state = gpus.states().get(node)
         if state is None:
             raise NotBoundError(f"node {node} is not known here, or no longer")
@@ -147,7 +149,7 @@ class Binder:
             raise NotBoundError(
                 f"pod {pod.ref} asks for {request}: {explain(node, state, request, health)}"
             )
-        return gpus.hold(pod, node, request, indexes), True
+        return gpus.hold(pod, node, request, indexes, self._limit_s), True
 
     async def _write(self, pod: PodRecord, hold: Hold) -> None:
         annotations = {

@@ -79,6 +79,13 @@ class Guide:
         """The GPUs that are unfit."""
         return f"{program('gpupods')} gpu list --unfit --server {self._cluster.grpc}"
 
+    def word(self, word: str, node: str, gpu: int, reason: str) -> str:
+        """An operator's word, which goes to the Node by the kubeconfig."""
+        return (
+            f"{program('gpupods')} gpu {word} {node} {gpu} --reason {shlex.quote(reason)} "
+            f"--kubeconfig {shlex.quote(str(self._cluster.kubeconfig))}"
+        )
+
     def command(self, line: str) -> None:
         """One command line, as it is to be typed."""
         self._console.print(f"  {line}", style="cyan", **AS_IT_IS)
@@ -127,6 +134,9 @@ class Guide:
             self._console.print("\n[bold]A GPU fails; which, why, and whom it hurts:[/]")
             self.command(self.inject(node.name, node.gpus[0].index, "--xid 79"))
             self.command(self.gpu_list())
+            self._console.print("\n[bold]You take a GPU out of use, and give it back:[/]")
+            self.command(self.word("exclude", node.name, node.gpus[-1].index, "gets too hot"))
+            self.command(self.word("restore", node.name, node.gpus[-1].index, "fan replaced"))
 
     def _worth_a_look(self) -> None:
         highlights = self._cluster.scenario.highlights

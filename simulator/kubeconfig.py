@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 from pathlib import Path
@@ -39,6 +40,7 @@ class KubeconfigFile:
         self._wanted = path
         self._folder: Path | None = None
         self._written: Path | None = None
+        self._text = ""
 
     def check(self) -> None:
         """See whether `write` can do it, before there is anything to write.
@@ -67,14 +69,17 @@ class KubeconfigFile:
         path = self._wanted or self._temporary()
         _refuse_others(path)
         path.touch(mode=0o600)
-        path.write_text(kubeconfig_text(url))
+        self._text = kubeconfig_text(url)
+        path.write_text(self._text)
         self._written = path
         return path
 
     def remove(self) -> None:
-        """Remove what was written."""
+        """Remove what was written, if no later simulator has written there since."""
         if self._written is not None:
-            self._written.unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                if self._written.read_text(errors="replace") == self._text:
+                    self._written.unlink()
             self._written = None
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)

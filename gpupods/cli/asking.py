@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from gpupods.cli.failure import CommandFailed, NoAnswer, NotReached
 from gpupods.cli.output.terminal import console_for
-from gpupods.cli.question import KINDS, NAME_ALONE, Question
+from gpupods.cli.question import KINDS, NAME_ALONE, Question, hint_on_kind
 from gpupods.cli.server_choice import SERVER_VARIABLE, InCluster, Named, reachable
 from gpupods.cli.waiting import waiting
 from gpupods.client.blocking_client import Client
@@ -93,8 +93,8 @@ def _hint(error: GpuPodsError, question: Question) -> str:
         first, slash, last = question.pod.partition("/")
         if slash and first in KINDS:
             return f"what stands before the slash is a namespace: {NAME_ALONE}"
-        if (last or first) in KINDS:
-            return NAME_ALONE
+        if hint := hint_on_kind(last or first):
+            return hint
     return server_hint(error, question.timeout_s)
 
 

@@ -105,7 +105,7 @@ def core_api(where: InCluster) -> CoreV1Api:
         raise CommandFailed(
             f"no server was named, and no cluster can be asked: {error}",
             f"name a controller with --server or {SERVER_VARIABLE}, or a cluster with "
-            "--kubeconfig; `gpupods simulate` needs neither",
+            "--kubeconfig; none at hand? `gpupods simulate` runs one, and prints how to ask it",
         ) from error
     return client.CoreV1Api(client.ApiClient(configuration))
 

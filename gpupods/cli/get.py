@@ -10,7 +10,7 @@ from gpupods.cli.durations import Duration
 from gpupods.cli.exit_codes import ExitCode, exit_code_help
 from gpupods.cli.help_text import ProgramNameInHelp
 from gpupods.cli.output.stdout import write_answer
-from gpupods.cli.question import KINDS, NAME_ALONE, Question
+from gpupods.cli.question import Question, hint_on_kind
 from gpupods.cli.server_choice import chosen_server, server_options
 from gpupods.client.limits import LONGEST_AGE_S, LONGEST_TIMEOUT_S
 
@@ -28,9 +28,10 @@ class GetCommand(ProgramNameInHelp):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            if ctx.params.get("pod") not in KINDS or "unexpected extra" not in error.message:
+            hint = hint_on_kind(ctx.params.get("pod"))
+            if not hint or "unexpected extra" not in error.message:
                 raise
-            raise click.UsageError(f"{error.message}: {NAME_ALONE}.", ctx) from None
+            raise click.UsageError(f"{error.message}: {hint}.", ctx) from None
 
 
 @click.command("get", cls=GetCommand, epilog=exit_code_help())

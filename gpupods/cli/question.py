@@ -9,6 +9,15 @@ from gpupods.client.answer import PodProcess
 KINDS = ("pod", "pods", "po")
 """What kubectl wants before a pod's name, and nobody here."""
 NAME_ALONE = "write the pod's name alone"
+NODE_KINDS = ("node", "nodes", "no")
+NODES_GPUS = "a node's GPUs: gpupods gpu list NODE"
+
+
+def hint_on_kind(word: object) -> str:
+    """What to write instead of a kind; "" if ``word`` is none."""
+    if word in KINDS:
+        return NAME_ALONE
+    return NODES_GPUS if word in NODE_KINDS else ""
 
 
 @dataclass(frozen=True, slots=True)

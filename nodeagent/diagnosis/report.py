@@ -38,4 +38,5 @@ def _told(status: ReportStatus) -> str:
     lost = f"; {status.events_lost} events were given up" if status.events_lost else ""
     if not status.written:
         return f"the Node is followed, and there was nothing to write{lost}"
-    return f"the Node carries what it should; written {status.written} times{lost}"
+    times = "once" if status.written == 1 else f"{status.written} times"
+    return f"the Node carries what it should; written {times}{lost}"

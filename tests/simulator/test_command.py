@@ -160,6 +160,17 @@ def test_our_own_kubeconfig_is_and_is_readable_for_nobody_else(tmp_path: Path) -
     assert not path.exists()
 
 
+def test_the_kubeconfig_of_a_later_simulator_outlives_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    first, later = KubeconfigFile(path), KubeconfigFile(path)
+    first.write("http://127.0.0.1:1")
+    later.write("http://127.0.0.1:2")
+    first.remove()
+    assert "127.0.0.1:2" in path.read_text()
+    later.remove()
+    assert not path.exists()
+
+
 async def test_answers_that_differ_from_the_truth_are_wrong_in_every_way() -> None:
     size = Size(nodes=2, gpus_per_node=2, pods=8)
     async with SimulatedCluster(SimulationOptions(size=size)) as cluster:

@@ -71,6 +71,15 @@ def beyond(node: NodeSeen, index: int) -> str:
     return ""
 
 
+def counts_no_gpu(node: NodeSeen) -> bool:
+    """Whether nothing at its Node speaks of a GPU. It may have some that no plugin counts."""
+    told = any(
+        (resource in COUNTED_BY or resource.startswith(MIG_PREFIX)) and count != "0"
+        for resource, count in node.capacity.items()
+    )
+    return not told and not {HEALTH, UNHEALTHY_IDS} & node.annotations.keys()
+
+
 def nothing_to_restore(node: NodeSeen, index: int, now: datetime) -> bool:
     """Whether nothing is held against that GPU: neither by its agent nor by an operator."""
     word = node.word(index)

@@ -12,6 +12,7 @@ from gpupods.cli.gpu.completing import complete_node
 from gpupods.cli.help_text import ProgramNameInHelp
 from gpupods.cli.names import NameOfNode
 from gpupods.cli.output.stdout import write_answer
+from gpupods.cli.question import NODE_KINDS
 from gpupods.cli.server_choice import InCluster, Named, chosen_server, server_options
 from gpupods.client.limits import LONGEST_AGE_S, LONGEST_TIMEOUT_S
 
@@ -105,6 +106,8 @@ def _ask(
     def hint(error: GpuPodsError) -> str:
         if error.code == "UNIMPLEMENTED":
             return "a controller of an older version lists no GPUs: upgrade it"
+        if error.code == "NOT_FOUND" and nodes[:1] and nodes[0] in NODE_KINDS:
+            return "write the node's name alone"
         return server_hint(error, timeout_s)
 
     return ask_server(

@@ -86,6 +86,8 @@ async def say(wanted: Saying) -> ExitCode:
                 "nothing to restore."
             )
             return ExitCode.OK
+        if judge.counts_no_gpu(node):
+            _warn(f"node {wanted.node} has no GPU by its capacity: is it the one you mean?")
         who = wanted.who or await own_name(api, wanted.kubeconfig, wanted.context)
         if not who:
             raise CommandFailed("nobody knows who you are", "--who NAME says so")

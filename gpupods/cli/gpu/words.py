@@ -22,11 +22,44 @@ LONGEST_TEXT = 1000
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class IndexOfGpu(click.IntRange):
+    """A GPU's index on its node."""
+
+    name = "index"
+
+    def __init__(self) -> None:
+        super().__init__(0, HIGHEST_INDEX)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read ``value``; what is wrong with it becomes the error line."""
+        text = str(value)
+        if not (text.isascii() and text.isdigit()):
+            self.fail(f"{text!r} is no index of a GPU: write one number, such as 3", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class WordCommand(ProgramNameInHelp):
+    """As the other commands take a controller's address, people write one here, too."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """See click; with a hint."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name != "--server":
+                raise
+            raise click.UsageError(
+                "no controller is asked: the word is written to the Node, by --kubeconfig or "
+                "KUBECONFIG instead of --server",
+                ctx,
+            ) from None
+
+
 def word_options(command: F) -> F:
     """The arguments and options that both have."""
     options = [
         click.argument("node", type=NameOfNode(), shell_complete=complete_node),
-        click.argument("index", type=click.IntRange(0, HIGHEST_INDEX)),
+        click.argument("index", type=IndexOfGpu()),
         click.option("--reason", required=True, help="Why, for whoever reads it later."),
         click.option(
             "--who", help="Who says so.  [default: the user that the API server takes you for]"
@@ -53,7 +86,7 @@ def word_options(command: F) -> F:
     return command
 
 
-@click.command("exclude", cls=ProgramNameInHelp, epilog=word_exit_code_help())
+@click.command("exclude", cls=WordCommand, epilog=word_exit_code_help())
 @word_options
 @click.option(
     "--until", "moment", type=Moment(), metavar="TIME",
@@ -87,7 +120,7 @@ def exclude(
     _say(context, restores=False, ends=ends, given=given)
 
 
-@click.command("restore", cls=ProgramNameInHelp, epilog=word_exit_code_help())
+@click.command("restore", cls=WordCommand, epilog=word_exit_code_help())
 @word_options
 @click.pass_context
 def restore(context: click.Context, /, **given: Any) -> None:

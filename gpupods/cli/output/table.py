@@ -103,7 +103,8 @@ def _facts(info: GpuInfo, wide: bool) -> Iterator[str]:  # noqa: FBT001
     if info.mig_mode is MigMode.ENABLED:
         yield "MIG enabled"
     if info.health is GpuHealth.UNFIT:
-        yield "UNFIT: to be given to nobody"
+        recovers = info.health_detail is not None and info.health_detail.recovering
+        yield f"UNFIT{', recovering' if recovers else ''}: to be given to nobody"
     elif info.health_detail is not None and info.health_detail.operator:
         yield "restored"
     if wide:

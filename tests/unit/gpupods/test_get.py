@@ -96,6 +96,7 @@ def test_options_reach_the_server(get: Get, controller: ControllerDouble) -> Non
         (["x", "--controller-namespace", "\udcff"], "bytes that are no text"),
         (["pod", "train-0"], "extra argument (train-0): write the pod's name alone."),
         (["pods", "train-0", "-n", "team-a"], "(train-0): write the pod's name alone."),
+        (["node", "gpu-node-1"], "(gpu-node-1): a node's GPUs: gpupods gpu list NODE."),
         (["train-0", "train-1"], "Got unexpected extra argument (train-1)"),
     ],
 )

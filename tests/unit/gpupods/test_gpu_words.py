@@ -14,6 +14,7 @@ from gpupods.cli.gpu.judge import (
     NodeSeen,
     Standing,
     beyond,
+    counts_no_gpu,
     dated,
     nothing_to_restore,
     standing,
@@ -99,6 +100,22 @@ def test_an_index_that_there_cannot_be(seen: NodeSeen, index: int, refused: str)
     found = beyond(seen, index)
     assert bool(found) is bool(refused)
     assert refused in found
+
+
+@pytest.mark.parametrize(
+    ("seen", "none"),
+    [
+        (node(), True),
+        (node(nvidia__gpu="0"), True),
+        (node(nvidia__gpu="8"), False),
+        (node(nvidia__mig_1g="7"), False),
+        (node(volcano__gpu_number="8"), False),
+        (node(unfit(7)), False),
+        (node(words={1: word()}), True),
+    ],
+)
+def test_a_node_that_speaks_of_no_gpu(seen: NodeSeen, *, none: bool) -> None:
+    assert counts_no_gpu(seen) is none
 
 
 # Whether there is anything to restore
@@ -231,7 +248,9 @@ def test_until_when() -> None:
         (["exclude", "n1", "1", "--reason", "x", "--who", ""], "--who is empty"),
         (["exclude", "n1", "-1", "--reason", "x"], "No such option"),
         (["exclude", "n1", "1024", "--reason", "x"], "1024 is not in the range 0<=x<=1023"),
-        (["exclude", "n1", "GPU-1", "--reason", "x"], "'GPU-1' is not a valid integer"),
+        (["exclude", "n1", "GPU-1", "--reason", "x"], "'GPU-1' is no index of a GPU"),
+        (["exclude", "n1", "0,3", "--reason", "x"], "write one number, such as 3"),
+        (["exclude", "n1", "1", "--reason", "x", "--server", "s:1"], "by --kubeconfig or KUBE"),
         (["exclude", "n1", "1", "--reason", "x", "--until", "2020-01-01T00:00Z"], "and it is "),
         (["exclude", "n1", "1", "--reason", "x", "--for", "0s"], "more than 0 seconds"),
         (["exclude", "n1", "1", "--reason", "x", "--for", "1h", "--until", "2099-01-01"], "either"),

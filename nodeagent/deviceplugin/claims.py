@@ -156,11 +156,22 @@ class Claims:
         """Each of two peers has the other's claim from now on."""
         ours, theirs = answered(one, self._served), answered(other, self._served)
         self._served |= {one.uid: theirs, other.uid: ours}
-        now = {one.uid: other, other.uid: one}
+        self._swap((one.uid, one.ref), (other.uid, other.ref))
+
+    def inherit(self, heir: GpuPod, gone: Given) -> None:
+        """The pod has a claim of one that is gone, whose own claim is nobody's from now on.
+
+        Who was given that is then no more taken to have it from the heir.
+        """
+        self._served[heir.uid] = frozenset(range(len(heir.asks)))
+        self._swap((heir.uid, heir.ref), (gone.uid, gone.ref))
+
+    def _swap(self, one: tuple[PodUid, PodRef], other: tuple[PodUid, PodRef]) -> None:
+        now = {one[0]: other, other[0]: one}
         for devices, given in self._given.items():
             if given.uid in now:
-                pod = now[given.uid]
-                self._given[devices] = replace(given, uid=pod.uid, ref=pod.ref)
+                uid, ref = now[given.uid]
+                self._given[devices] = replace(given, uid=uid, ref=ref)
 
 
 def _apart(devices: Devices, resource: str, ids: frozenset[str]) -> bool:

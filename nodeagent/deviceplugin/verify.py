@@ -146,6 +146,7 @@ class Verification:
         if not has_room(has, given.indexes, others, self._cards(), self._terms.unit_mib):
             raise _wrong(has, given, f"{given.ref} has gone, and others have them by now")
         await self._pods.annotate(has, assigned=True, indexes=given.indexes)
+        self._claims.inherit(has, given)
 
     async def _exchange(self, has: GpuPod, meant: GpuPod, given: Given) -> None:
         """Until both are written, what one of them may have is counted with the first."""

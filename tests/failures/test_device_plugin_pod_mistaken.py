@@ -12,7 +12,7 @@ from gpupods.kube.failures import UnreachableError
 from nodeagent.deviceplugin.pod_api import PodApi
 from nodeagent.deviceplugin.pods import GpuPod
 from simulator.kubelet import PodRefusedError
-from tests.pluginbed import Wanted, bed, owning, sharing
+from tests.pluginbed import NUMBER, Wanted, bed, owning, sharing
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
@@ -65,6 +65,24 @@ async def test_the_pod_that_was_meant_is_gone() -> None:
         await made.kubelet.start_containers(here.ref, here.containers)
         assert made.annotations(here)[GPU_INDEX] == "0"
         assert given["main"]["NVIDIA_VISIBLE_DEVICES"] == made.uuid(0)
+
+
+async def test_who_has_the_claim_of_one_that_has_another_s_by_now_takes_nothing_from_it() -> None:
+    async with bed(NUMBER, (24_000,) * 3) as made:
+        gone, heir = owning("gone", 1, "0", 1), owning("heir", 1, "1", 2)
+        last = owning("last", 1, "2", 3)
+        made.bind(gone, heir, last)
+        given = {}
+        for pod in (heir, last):  # one has what was chosen for gone, the other what was for heir
+            given[pod.name] = await made.kubelet.admit(pod.ref, pod.containers)
+        made.server.store.remove("pods", str(gone.ref))
+        for pod in (heir, last):
+            await made.kubelet.start_containers(pod.ref, pod.containers)
+        for pod in (heir, last):
+            index = int(made.annotations(pod)[GPU_INDEX])
+            assert given[pod.name]["main"]["NVIDIA_VISIBLE_DEVICES"] == made.uuid(index)
+        assert made.annotations(heir)[GPU_INDEX] == "0"
+        assert made.annotations(last)[GPU_INDEX] == "1"
 
 
 @pytest.mark.parametrize("how", ["deleted", "failed"])

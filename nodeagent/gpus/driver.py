@@ -8,7 +8,6 @@ of NVML is in `nodeagent.gpus.nvml`; sharing one sample among callers in `nodeag
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -85,7 +84,7 @@ class DriverProcess:
         if self._closed:
             raise RuntimeError("this driver process has been closed")
         try:
-            async with asyncio.timeout(min(deadline_s, self._patience_s())):
+            async with asyncio.timeout(deadline_s):
                 return await self._in_turn()
         except TimeoutError:
             return self._unanswered()
@@ -102,23 +101,31 @@ class DriverProcess:
         if self._ending:
             log.warning("driver.child_stuck", children=len(self._ending))
 
-    def _patience_s(self) -> float:
-        """How long a sample is worth waiting for: after a failure, not long in all."""
+    def _patience_s(self) -> float | None:
+        """How long the sample that is asked for is worth waiting for; None: as long as it takes.
+
+        After a failure not long, and for those who have waited for what failed no longer.
+        """
         if self._trouble is None:
-            return math.inf
-        if self._asking is None or self._asking.done():
-            return _PATIENCE_S
+            return None
         return max(0.0, self._asked_at + _PATIENCE_S - time.monotonic())
 
     async def _in_turn(self) -> GpuSample:
         """One sample at a time; one whose caller has left goes on until its own limit."""
         while self._asking is not None and not self._asking.done():
-            await asyncio.wait({self._asking})
+            await self._wait_for(self._asking)
         if self._trouble is not None and time.monotonic() < self._retry_at:
             return self._unanswered()
         self._asked_at = time.monotonic()
-        self._asking = asyncio.create_task(self._ask())
-        return await asyncio.shield(self._asking)
+        asking = self._asking = asyncio.create_task(self._ask())
+        await self._wait_for(asking)
+        return await asking
+
+    async def _wait_for(self, asking: asyncio.Task[GpuSample]) -> None:
+        """Raises TimeoutError: it takes longer than is worth waiting."""
+        done, _ = await asyncio.wait({asking}, timeout=self._patience_s())
+        if not done:
+            raise TimeoutError
 
     async def _ask(self) -> GpuSample:
         try:

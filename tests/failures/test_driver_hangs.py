@@ -81,6 +81,19 @@ async def test_a_caller_in_haste_leaves_the_call_running_for_the_next(tmp_path: 
         assert driver.child_pid == child
 
 
+async def test_those_who_waited_for_it_do_not_wait_for_the_next_attempt_too(tmp_path: Path) -> None:
+    """A fresh process may take as long as a driver that is being loaded."""
+    async with sampling(tmp_path, limit_s=SHORT_LIMIT_S, pause_s=0.0) as driver:
+        await driver.sample()
+        driver.fake.write(HANGING)
+        asking = [asyncio.create_task(driver.sample()) for _ in range(50)]
+        samples = await asyncio.gather(*asking)
+        assert {sample.taken for sample in samples} == {None}
+        attempt = driver.source._asking
+        assert attempt is not None
+        assert not attempt.done(), "nobody has waited for it"
+
+
 async def test_many_requests_to_a_driver_that_hangs_start_few_processes(tmp_path: Path) -> None:
     async with sampling(tmp_path, limit_s=SHORT_LIMIT_S) as driver:
         await driver.sample()

@@ -21,7 +21,7 @@ TELLING = (68, 96, 232, 286)
 def whole_gpus(chance: random.Random) -> list[Wanted]:
     """Pods with one GPU or two, each of which has its own."""
     free = chance.sample(range(GPUS), GPUS)
-    pods = []
+    pods: list[Wanted] = []
     while free:
         count = chance.choice([1, 1, 2]) if len(free) > 1 else 1
         limits = {f"c{at}": {GPU_NUMBER: 1} for at in range(count)}

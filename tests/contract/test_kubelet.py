@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gpupods.accounting.names import GPU_INDEX, GPU_MEMORY, GPU_NUMBER
-from simulator.kubelet import PodRefusedError
+from simulator.kubelet_plugins import PodRefusedError
 from tests.contract.kubelet_cases import CASES, Case, Environments, name_of
 from tests.pluginbed import (
     MEMORY_MIB,

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from simulator.kubelet import PodRefusedError
+from simulator.kubelet_plugins import PodRefusedError
 from tests.pluginbed import bed, sharing
 
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from gpupods.accounting.names import GPU_MEMORY
-from simulator.kubelet import PodRefusedError
+from simulator.kubelet_plugins import PodRefusedError
 from tests.pluginbed import bed, sharing, until
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gpupods.identity import GpuUuid
 from nodeagent.health.observations import CaughtUp, Tell, XidOfGpu, XidSeen
-from simulator.kubelet import PodRefusedError
+from simulator.kubelet_plugins import PodRefusedError
 from tests.pluginbed import bed, sharing, until
 
 LOG = "a log"

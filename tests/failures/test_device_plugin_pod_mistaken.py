@@ -11,7 +11,7 @@ from gpupods.accounting.names import GPU_INDEX, GPU_MEMORY, GPU_NUMBER
 from gpupods.kube.failures import UnreachableError
 from nodeagent.deviceplugin.pod_api import PodApi
 from nodeagent.deviceplugin.pods import GpuPod
-from simulator.kubelet import PodRefusedError
+from simulator.kubelet_plugins import PodRefusedError
 from tests.pluginbed import NUMBER, Wanted, bed, owning, sharing
 
 

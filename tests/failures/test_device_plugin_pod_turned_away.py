@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpupods.accounting.names import GPU_MEMORY
-from simulator.kubelet import PodRefusedError
+from simulator.kubelet_plugins import PodRefusedError
 from tests.pluginbed import Wanted, bed, owning, sharing
 
 

@@ -10,7 +10,7 @@ import random
 import pytest
 
 from gpupods.accounting.names import GPU_INDEX, GPU_MEMORY, GPU_NUMBER
-from simulator.kubelet import PodRefusedError
+from simulator.kubelet_plugins import PodRefusedError
 from tests.pluginbed import NUMBER, SHARE, Bed, Wanted, bed
 
 GPUS = 4

@@ -8,7 +8,7 @@ from gpupods.accounting.names import GPU_MEMORY, GPU_NUMBER
 from gpupods.diagnosis import Check, Status
 from nodeagent.deviceplugin.terms import Terms
 from nodeagent.diagnosis.device_plugin import device_plugin_check
-from simulator.kubelet import PodRefusedError
+from simulator.kubelet_plugins import PodRefusedError
 from tests.pluginbed import SHARE, Bed, bed, sharing, until
 
 
@@ -77,7 +77,7 @@ async def test_there_is_no_gpu() -> None:
 
 async def test_the_kubelet_does_not_follow() -> None:
     async with bed() as made:
-        made.kubelet._resources[GPU_MEMORY].plugins.clear()
+        made.kubelet._plugins.resources[GPU_MEMORY].plugins.clear()
         await made.plugin.endpoints[0].stop()
         check = told(made)
         assert check.status is Status.WARNING

@@ -16,7 +16,7 @@ from nodeagent.metrics import names
 from nodeagent.metrics.collector import AgentCollector
 from nodeagent.metrics.server import MetricsServer
 from nodeagent.reporting.status import ReportStatus
-from simulator.kubelet import PodRefusedError
+from simulator.kubelet_plugins import PodRefusedError
 from tests.pluginbed import bed, sharing
 from tests.reportbed import WALL, WELL, NodeClock, listed, xid
 

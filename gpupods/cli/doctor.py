@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpupods.cli.durations import Duration
+from gpupods.cli.answer_options import output_option, timeout_option
 from gpupods.cli.exit_codes import ExitCode, doctor_exit_code_help
 from gpupods.cli.failure import CommandFailed
 from gpupods.cli.help_text import ProgramNameInHelp
 from gpupods.cli.output.stdout import write_answer
 from gpupods.cli.server_choice import InCluster, Named, chosen_server, server_options
 from gpupods.client.channel import channel_target
-from gpupods.client.limits import LONGEST_TIMEOUT_S
 
 if TYPE_CHECKING:
     from gpupods.doctor.report import Report
 
-OUTPUTS = ("table", "wide", "json", "yaml")
 LOCAL_AGENT = "127.0.0.1:50051"
 
 
@@ -31,14 +29,7 @@ class NothingToExamine(CommandFailed):
 
 
 @click.command("doctor", cls=ProgramNameInHelp, epilog=doctor_exit_code_help())
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(OUTPUTS),
-    default="table",
-    show_default=True,
-    help="wide shows nodes that are well, too; json and yaml are for programs.",
-)
+@output_option("wide shows nodes that are well, too; json and yaml are for programs.")
 @click.option(
     "--agent",
     metavar="[HOST:PORT]",
@@ -46,13 +37,7 @@ class NothingToExamine(CommandFailed):
     flag_value=LOCAL_AGENT,
     help=f"Examine one node agent alone; without an address the one here, {LOCAL_AGENT}.",
 )
-@click.option(
-    "--timeout",
-    type=Duration(at_most_s=LONGEST_TIMEOUT_S),
-    default="15s",
-    show_default=True,
-    help="How long the controller, or the agent, may take for all of it.",
-)
+@timeout_option("15s", "How long the controller, or the agent, may take for all of it.")
 @server_options
 @click.pass_context
 def doctor(

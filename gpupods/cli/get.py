@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpupods.cli.durations import Duration
+from gpupods.cli.answer_options import (
+    max_age_option,
+    output_option,
+    strict_option,
+    timeout_option,
+    write_document,
+)
 from gpupods.cli.exit_codes import ExitCode, exit_code_help
 from gpupods.cli.help_text import ProgramNameInHelp
-from gpupods.cli.output.stdout import write_answer
 from gpupods.cli.question import Question, hint_on_kind
 from gpupods.cli.server_choice import chosen_server, server_options
-from gpupods.client.limits import LONGEST_AGE_S, LONGEST_TIMEOUT_S
 
 if TYPE_CHECKING:
     from gpupods.v1alpha1 import gpupods_pb2 as pb
-
-OUTPUTS = ("table", "wide", "json", "yaml")
 
 
 class GetCommand(ProgramNameInHelp):
@@ -37,30 +39,11 @@ class GetCommand(ProgramNameInHelp):
 @click.command("get", cls=GetCommand, epilog=exit_code_help())
 @click.argument("pod")
 @click.option("-n", "--namespace", help="The pod's namespace; or write NAMESPACE/NAME as POD.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(OUTPUTS),
-    default="table",
-    show_default=True,
-    help="table and wide are for people, json and yaml for programs.",
-)
+@output_option()
 @click.option("--only-this-pod", is_flag=True, help="Leave out the processes of other pods.")
-@click.option(
-    "--max-age",
-    type=Duration(zero_allowed=True, at_most_s=LONGEST_AGE_S),
-    default="0s",
-    show_default=True,
-    help="How old a sample of the GPUs may be; 0: a fresh one.",
-)
-@click.option(
-    "--timeout",
-    type=Duration(at_most_s=LONGEST_TIMEOUT_S),
-    default="5s",
-    show_default=True,
-    help="How long to wait for the answer, repeated tries included.",
-)
-@click.option("--strict", is_flag=True, help="Exit with 3 if parts of the answer are missing.")
+@max_age_option
+@timeout_option("5s", "How long to wait for the answer, repeated tries included.")
+@strict_option
 @server_options
 @click.pass_context
 def get(
@@ -114,10 +97,7 @@ def worker_id(pod: str, namespace: str | None) -> str:
 
 
 def _print(response: pb.GetGpuPodsResponse, question: Question, output: str) -> None:
-    if output in {"json", "yaml"}:
-        from gpupods.cli.output.document import as_json, as_yaml  # noqa: PLC0415
-
-        write_answer(as_json(response) if output == "json" else as_yaml(response))
+    if write_document(response, output):
         return
     from gpupods.cli.output.terminal import print_for_people  # noqa: PLC0415 - loads rich
     from gpupods.client.convert import answer_from  # noqa: PLC0415

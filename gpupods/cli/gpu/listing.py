@@ -6,21 +6,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpupods.cli.durations import Duration
+from gpupods.cli.answer_options import (
+    max_age_option,
+    output_option,
+    strict_option,
+    timeout_option,
+    write_document,
+)
 from gpupods.cli.exit_codes import ExitCode, exit_code_help
 from gpupods.cli.gpu.completing import complete_node
 from gpupods.cli.help_text import ProgramNameInHelp
 from gpupods.cli.names import NameOfNode
-from gpupods.cli.output.stdout import write_answer
 from gpupods.cli.question import NODE_KINDS
 from gpupods.cli.server_choice import InCluster, Named, chosen_server, server_options
-from gpupods.client.limits import LONGEST_AGE_S, LONGEST_TIMEOUT_S
 
 if TYPE_CHECKING:
     from gpupods.client.errors import GpuPodsError
     from gpupods.v1alpha1 import health_pb2
-
-OUTPUTS = ("table", "wide", "json", "yaml")
 
 
 @click.command("list", cls=ProgramNameInHelp, epilog=exit_code_help())
@@ -28,29 +30,12 @@ OUTPUTS = ("table", "wide", "json", "yaml")
     "nodes", nargs=-1, metavar="[NODE]...", type=NameOfNode(), shell_complete=complete_node
 )
 @click.option("--unfit", is_flag=True, help="Only the GPUs that must not be given to anybody.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(OUTPUTS),
-    default="table",
-    show_default=True,
-    help="table and wide are for people, json and yaml for programs.",
+@output_option()
+@max_age_option
+@timeout_option(
+    "10s", "How long all nodes together may take. What is not there by then is named as missing."
 )
-@click.option(
-    "--max-age",
-    type=Duration(zero_allowed=True, at_most_s=LONGEST_AGE_S),
-    default="0s",
-    show_default=True,
-    help="How old a sample of the GPUs may be; 0: a fresh one.",
-)
-@click.option(
-    "--timeout",
-    type=Duration(at_most_s=LONGEST_TIMEOUT_S),
-    default="10s",
-    show_default=True,
-    help="How long all nodes together may take. What is not there by then is named as missing.",
-)
-@click.option("--strict", is_flag=True, help="Exit with 3 if parts of the answer are missing.")
+@strict_option
 @server_options
 @click.pass_context
 def list_gpus(
@@ -120,10 +105,7 @@ def _ask(
 
 
 def _print(response: health_pb2.ListGpusResponse, output: str, *, only_unfit: bool) -> None:
-    if output in {"json", "yaml"}:
-        from gpupods.cli.output.document import as_json, as_yaml  # noqa: PLC0415
-
-        write_answer(as_json(response) if output == "json" else as_yaml(response))
+    if write_document(response, output):
         return
     from gpupods.cli.output.gpu_list import print_gpu_list  # noqa: PLC0415 - loads rich
     from gpupods.client.convert_list import list_from  # noqa: PLC0415

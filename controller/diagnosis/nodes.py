@@ -12,6 +12,7 @@ import grpc
 from controller.channels import NodeChannels, NodeGoneError
 from controller.diagnosis import judge
 from controller.diagnosis.judge import Expectation
+from controller.fan_out import fan_out
 from gpupods.diagnosis import (
     METHOD,
     Asked,
@@ -62,13 +63,7 @@ class AgentsDiagnosis:
     async def ask(self, expectations: Sequence[Expectation], limit_s: float) -> list[Diagnosed]:
         """Ask the agent of each node; all is over within ``limit_s``."""
         ends = time.monotonic() + limit_s
-        turns = asyncio.Semaphore(AT_ONCE)
-
-        async def in_turn(expectation: Expectation) -> Diagnosed:
-            async with turns:
-                return await self._node(expectation, ends)
-
-        return list(await asyncio.gather(*map(in_turn, expectations)))
+        return await fan_out(expectations, AT_ONCE, lambda each: self._node(each, ends))
 
     async def _node(self, expectation: Expectation, ends: float) -> Diagnosed:
         node = expectation.node

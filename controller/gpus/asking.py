@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from controller.cache.cluster import ClusterCache
 from controller.cache.records import NodeRecord
 from controller.channels import NodeChannels
 from controller.enrich import enrich
+from controller.fan_out import fan_out
 from gpupods.errors import StatusError
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 
@@ -45,16 +45,14 @@ class NodeAsker:
     ) -> list[NodeAnswer]:
         """One answer for each of ``nodes``, in their order; all is over within ``limit_s``."""
         ends = time.monotonic() + limit_s
-        turns = asyncio.Semaphore(AT_ONCE)
 
         async def in_turn(node: NodeRecord) -> NodeAnswer:
-            async with turns:
-                remaining_s = min(ends - time.monotonic(), LONGEST_S)
-                if remaining_s <= 0:
-                    return NodeAnswer(node, problem=NOT_IN_TIME)
-                return await self.ask(node, max_age_ms=max_age_ms, limit_s=remaining_s)
+            remaining_s = min(ends - time.monotonic(), LONGEST_S)
+            if remaining_s <= 0:
+                return NodeAnswer(node, problem=NOT_IN_TIME)
+            return await self.ask(node, max_age_ms=max_age_ms, limit_s=remaining_s)
 
-        return list(await asyncio.gather(*map(in_turn, nodes)))
+        return await fan_out(nodes, AT_ONCE, in_turn)
 
     async def ask(self, node: NodeRecord, *, max_age_ms: int, limit_s: float) -> NodeAnswer:
         """The answer of one node's agent."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 import grpc
@@ -14,6 +13,7 @@ from controller.resolve import check_synced
 from gpupods.errors import Reason, StatusError
 from gpupods.identity import NodeName
 from gpupods.logs import shorten
+from gpupods.near_nodes import hint_on_node
 
 NAMES_SHOWN = 5
 LONGEST_NAME = 253
@@ -49,12 +49,11 @@ def _named(cache: ClusterCache, names: Sequence[str]) -> list[NodeRecord]:
     if not unknown:
         return [node for node in found.values() if node is not None]
     sought = shorten(unknown[0], LONGEST_NAME)
-    near = difflib.get_close_matches(sought, [node.name for node in cache.nodes()], NAMES_SHOWN)
-    hint = f"; there is {', '.join(near)}" if near else "; kubectl get nodes lists them"
+    hint = hint_on_node(sought, [node.name for node in cache.nodes()])
     shown = ", ".join(repr(shorten(name, LONGEST_NAME)) for name in unknown[:NAMES_SHOWN])
     more = f" and {len(unknown) - NAMES_SHOWN} more" if len(unknown) > NAMES_SHOWN else ""
     raise StatusError(
         grpc.StatusCode.NOT_FOUND,
-        f"the cluster has no node {shown}{more}{hint}",
+        f"the cluster has no node {shown}{more}; {hint}",
         Reason.NODE_NOT_FOUND,
     )

@@ -6,10 +6,10 @@ What the words mean is `gpupods.cli.gpu.judge`'s; what goes wrong becomes the co
 from __future__ import annotations
 
 import contextlib
-import difflib
 import getpass
 import os
 from collections.abc import AsyncIterator
+from http import HTTPStatus
 from urllib.parse import quote
 
 import msgspec
@@ -17,24 +17,21 @@ import msgspec
 from gpupods.cli.failure import CommandFailed, NoAnswer
 from gpupods.cli.gpu.judge import NodeSeen
 from gpupods.kube.access import KubeAccess
-from gpupods.kube.api import Json, KubeApi
+from gpupods.kube.api import MERGE_PATCH, Json, KubeApi
 from gpupods.kube.failures import ApiError, RefusedError, UnreachableError
 from gpupods.kube.objects import Shape
+from gpupods.kube.paths import NODES, node_path
+from gpupods.near_nodes import hint_on_node
 from gpupods.node_annotations import OVERRIDES
 
 LIMIT_S = 10.0
 """Of one request."""
 
-NODES = "/api/v1/nodes"
 REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
-MERGE_PATCH = "application/merge-patch+json"
 NAMES_ALONE = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/json"
 """Whole objects from a server that cannot leave out the rest."""
 PAGE = 1000
-NEAR_NAMES = 5
 
-UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT = 401, 403, 404, 409
-TOO_MANY, SERVER_ERRORS = 429, 500
 NEEDED = "get and patch of nodes"
 
 
@@ -85,9 +82,9 @@ async def read_node(api: KubeApi, name: str) -> NodeSeen:
         NoAnswer: the API server does not answer.
     """
     try:
-        return _seen(await api.ask("GET", _path(name), limit_s=LIMIT_S))
+        return _seen(await api.ask("GET", node_path(name), limit_s=LIMIT_S))
     except RefusedError as error:
-        if error.status == NOT_FOUND:
+        if error.status == HTTPStatus.NOT_FOUND:
             raise await _no_such_node(api, name) from error
         raise _failed(error) from error
     except ApiError as error:
@@ -106,22 +103,18 @@ async def write_overrides(api: KubeApi, node: NodeSeen, value: str) -> NodeSeen:
     try:
         answer = await api.ask(
             "PATCH",
-            _path(node.name),
+            node_path(node.name),
             {"metadata": metadata},
             limit_s=LIMIT_S,
             media_type=MERGE_PATCH,
         )
     except RefusedError as error:
-        if error.status == CONFLICT:
+        if error.status == HTTPStatus.CONFLICT:
             raise ChangedMeanwhileError from error
         raise _failed(error) from error
     except ApiError as error:
         raise _failed(error) from error
     return _seen(answer)
-
-
-def _path(name: str) -> str:
-    return f"{NODES}/{quote(name, safe='')}"
 
 
 def _seen(answer: Json) -> NodeSeen:
@@ -139,11 +132,10 @@ def _seen(answer: Json) -> NodeSeen:
 
 
 async def _no_such_node(api: KubeApi, name: str) -> CommandFailed:
-    hint = "kubectl get nodes lists them"
+    nodes: list[str] = []
     with contextlib.suppress(ApiError):
-        near = difflib.get_close_matches(name, await node_names(api), NEAR_NAMES)
-        hint = f"there is {', '.join(near)}" if near else hint
-    return CommandFailed(f"the cluster has no node {name!r}", hint)
+        nodes = await node_names(api)
+    return CommandFailed(f"the cluster has no node {name!r}", hint_on_node(name, nodes))
 
 
 async def node_names(api: KubeApi) -> list[str]:
@@ -199,13 +191,14 @@ def _os_user() -> str:
 
 
 def _failed(error: ApiError) -> CommandFailed:
-    if isinstance(error, RefusedError) and error.status in {UNAUTHORIZED, FORBIDDEN}:
+    if isinstance(error, RefusedError) and error.status in {
+        HTTPStatus.UNAUTHORIZED,
+        HTTPStatus.FORBIDDEN,
+    }:
         return CommandFailed(
             f"the Kubernetes API server refuses: {error}",
             f"an operator needs {NEEDED}: kubectl auth can-i patch nodes",
         )
-    if isinstance(error, RefusedError) and not (
-        error.status == TOO_MANY or error.status >= SERVER_ERRORS
-    ):
+    if isinstance(error, RefusedError) and error.is_final:
         return CommandFailed(f"the Kubernetes API server refuses: {error}")
     return NoAnswer(f"the Kubernetes API server did not answer: {error}")

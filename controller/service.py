@@ -12,7 +12,7 @@ from controller.cache.cluster import ClusterCache
 from controller.channels import NodeChannels
 from controller.enrich import enrich, keep_only_pod
 from controller.resolve import resolve
-from gpupods.serving import answer
+from gpupods.serving import answer, time_left
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
 
@@ -44,8 +44,7 @@ class ClusterGpuPods(pb_grpc.GpuPodsServiceServicer):
         context: grpc.aio.ServicerContext[Any, Any],
     ) -> pb.GetGpuPodsResponse:
         """Which process is on which GPU of the pod's node, and in which pod."""
-        remaining = context.time_remaining()
-        limit = self._request_limit_s if remaining is None else remaining
+        limit = time_left(context, self._request_limit_s)
         return await answer(context, self._answer(request, limit))
 
     async def _answer(self, request: pb.GetGpuPodsRequest, limit_s: float) -> pb.GetGpuPodsResponse:

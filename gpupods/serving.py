@@ -50,6 +50,12 @@ LONGEST_WAIT_FOR_A_LULL_S = 0.25
 T = TypeVar("T")
 
 
+def time_left(context: grpc.aio.ServicerContext[Any, Any], otherwise_s: float) -> float:
+    """How long the caller waits still, in seconds; ``otherwise_s`` if it has set no deadline."""
+    remaining_s = context.time_remaining()
+    return otherwise_s if remaining_s is None else remaining_s
+
+
 class GrpcServer:
     """A gRPC server on the running asyncio loop.
 

@@ -11,7 +11,7 @@ import grpc
 
 from gpupods.errors import invalid_argument
 from gpupods.identity import ContainerId, GpuUuid
-from gpupods.serving import answer
+from gpupods.serving import answer, time_left
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import gpupods_pb2_grpc as pb_grpc
 from nodeagent.containers.identity import Identification, Identifier
@@ -79,8 +79,7 @@ class NodeGpuPods(pb_grpc.GpuPodsServiceServicer):
         context: grpc.aio.ServicerContext[Any, Any],
     ) -> pb.GetGpuPodsResponse:
         """Which process is on which GPU of this node, and in which pod."""
-        remaining = context.time_remaining()
-        limit = self._request_limit_s if remaining is None else remaining
+        limit = time_left(context, self._request_limit_s)
         return await answer(context, self._answer(request, limit * REPLY_SHARE))
 
     async def _answer(self, request: pb.GetGpuPodsRequest, limit_s: float) -> pb.GetGpuPodsResponse:

@@ -18,7 +18,7 @@ from controller.leader.candidate import Candidate
 from gpupods.diagnosis import Check, to_message
 from gpupods.kube.api import KubeApi
 from gpupods.kube.failures import ApiError
-from gpupods.serving import answer
+from gpupods.serving import answer, time_left
 from gpupods.v1alpha1 import diagnosis_pb2 as pb
 from gpupods.v1alpha1 import diagnosis_pb2_grpc as pb_grpc
 from gpupods.version import VERSION
@@ -63,8 +63,7 @@ class ClusterDiagnosis(pb_grpc.DiagnosisServiceServicer):
         self, request: pb.DiagnoseRequest, context: grpc.aio.ServicerContext[Any, Any]
     ) -> pb.DiagnoseResponse:
         """Examine everything now."""
-        remaining = context.time_remaining()
-        limit_s = self._request_limit_s if remaining is None else remaining
+        limit_s = time_left(context, self._request_limit_s)
         return await answer(context, self._answer(request, limit_s * WORKING_SHARE))
 
     async def _answer(self, request: pb.DiagnoseRequest, limit_s: float) -> pb.DiagnoseResponse:

@@ -17,7 +17,7 @@ from controller.gpus.listing import (
     missing_of,
     not_asked,
 )
-from gpupods.serving import answer
+from gpupods.serving import answer, time_left
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import health_pb2, health_pb2_grpc
 
@@ -50,8 +50,7 @@ class ClusterGpuHealth(health_pb2_grpc.GpuHealthServiceServicer):
         context: grpc.aio.ServicerContext[Any, Any],
     ) -> health_pb2.ListGpusResponse:
         """The GPUs of the nodes that were named, or of all."""
-        remaining = context.time_remaining()
-        limit_s = self._request_limit_s if remaining is None else remaining
+        limit_s = time_left(context, self._request_limit_s)
         return await answer(context, self._answer(request, limit_s * WORKING_SHARE))
 
     async def _answer(

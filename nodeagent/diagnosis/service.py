@@ -7,7 +7,7 @@ from typing import Any
 import grpc
 
 from gpupods.diagnosis import Check, to_message
-from gpupods.serving import answer
+from gpupods.serving import answer, time_left
 from gpupods.v1alpha1 import diagnosis_pb2 as pb
 from gpupods.v1alpha1 import diagnosis_pb2_grpc as pb_grpc
 from gpupods.version import VERSION
@@ -51,8 +51,7 @@ class NodeDiagnosis(pb_grpc.DiagnosisServiceServicer):
     ) -> pb.DiagnoseResponse:
         """Examine everything now."""
         del request  # it says something about a controller's nodes only
-        remaining = context.time_remaining()
-        limit_s = self._request_limit_s if remaining is None else remaining
+        limit_s = time_left(context, self._request_limit_s)
         return await answer(context, self._answer(limit_s * WORKING_SHARE))
 
     async def _answer(self, limit_s: float) -> pb.DiagnoseResponse:

@@ -15,8 +15,8 @@ from gpupods.cli.gpu.times import Moment, until
 from gpupods.cli.help_text import ProgramNameInHelp
 from gpupods.cli.names import NameOfNode
 from gpupods.client.limits import LONGEST_TIMEOUT_S
+from gpupods.node_annotations import HIGHEST_INDEX
 
-HIGHEST_INDEX = 1023
 LONGEST_TEXT = 1000
 
 F = TypeVar("F", bound=Callable[..., Any])

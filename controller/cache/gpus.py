@@ -20,14 +20,13 @@ from gpupods.accounting.cards import Capacity, Claim, NodeGpus, account, capacit
 from gpupods.accounting.indexes import format_index
 from gpupods.accounting.request import GpuRequest
 from gpupods.identity import NodeName, PodUid
+from gpupods.kube.objects import ENDED_PHASES
 
 log = structlog.get_logger()
 
 HOLD_S = 60.0
 """How long a hold lasts: longer than a request can be under way inside the API server."""
 
-ENDED = frozenset(("Succeeded", "Failed"))
-"""The phases in which a pod uses nothing any more."""
 
 NEVER = float("inf")
 
@@ -192,7 +191,7 @@ class GpuIndex:
 
     def put_pod(self, pod: PodRecord) -> None:
         """Take what is known of a pod that asks for GPUs."""
-        if pod.phase in ENDED:
+        if pod.phase in ENDED_PHASES:
             self.remove_pod(pod)
         elif pod.node:
             on_node = self._pods.setdefault(pod.node, {})

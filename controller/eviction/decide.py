@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from controller.cache.records import NodeRecord
 from gpupods.identity import NodeName, PodRef, PodUid
+from gpupods.kube.objects import ENDED_PHASES
 from gpupods.logs import shorten
 from gpupods.node_annotations import UnfitStanding, parse_health
 from gpupods.v1alpha1 import gpupods_pb2 as pb
@@ -177,12 +178,9 @@ class Leave:
     why: str = ""
 
 
-OVER = ("Succeeded", "Failed")
-
-
 def judge(pod: PodNow | None, uid: PodUid) -> Leave | None:
     """Whether the pod with ``uid`` must be left alone; None: it may be evicted."""
-    if pod is None or pod.uid != uid or pod.deleting or pod.phase in OVER:
+    if pod is None or pod.uid != uid or pod.deleting or pod.phase in ENDED_PHASES:
         return Leave()
     why = _against(pod)
     return Leave(why) if why else None

@@ -7,28 +7,32 @@ from __future__ import annotations
 
 import enum
 import socket
+import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from urllib.parse import quote
+from http import HTTPStatus
 
 import msgspec
 
 from controller.eviction.decide import PodNow, PodOnGpu
 from gpupods.identity import PodRef, PodUid
 from gpupods.kube.api import Json, KubeApi
+from gpupods.kube.events import WARNING, Teller, about_pod, event
 from gpupods.kube.failures import MalformedError, RefusedError
 from gpupods.kube.objects import OwnerReference, Shape
+from gpupods.kube.paths import events_path, pod_path
 
 LIMIT_S = 10.0
 NEEDED = (
     "the controller's role must allow get of pods, create of pods/eviction and create of events "
     "(manifests/components/eviction)"
 )
-NOT_FOUND, CONFLICT = 404, 409
-FATE_UNKNOWN = (502, 503, 504)
+FATE_UNKNOWN = (
+    HTTPStatus.BAD_GATEWAY,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.GATEWAY_TIMEOUT,
+)
 """A proxy's, or the server's own, when it has not waited for the end of what it began."""
 COMPONENT = "gpupods-controller"
-LONGEST_MESSAGE = 1000
 
 
 class _Meta(Shape, frozen=True):
@@ -76,9 +80,9 @@ class PodEvictions:
             ApiError: it could not be read.
         """
         try:
-            answer = await self._api.ask("GET", _path(ref), limit_s=LIMIT_S, needed=NEEDED)
+            answer = await self._api.ask("GET", pod_path(ref), limit_s=LIMIT_S, needed=NEEDED)
         except RefusedError as error:
-            if error.status == NOT_FOUND:
+            if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
         return _pod_now(answer)
@@ -95,14 +99,14 @@ class PodEvictions:
             "metadata": {"namespace": ref.namespace, "name": ref.name},
             "deleteOptions": {"preconditions": {"uid": uid}},
         }
-        path = f"{_path(ref)}/eviction"
+        path = f"{pod_path(ref)}/eviction"
         try:
             await self._api.ask("POST", path, body, limit_s=LIMIT_S, needed=NEEDED)
         except RefusedError as error:
             if error.status in FATE_UNKNOWN:
                 raise
-            if error.status == NOT_FOUND or (
-                error.status == CONFLICT and await self._is_another(ref, uid)
+            if error.status == HTTPStatus.NOT_FOUND or (
+                error.status == HTTPStatus.CONFLICT and await self._is_another(ref, uid)
             ):
                 return Outcome.GONE
             return Refusal(str(error), error.retry_after_s)
@@ -119,34 +123,10 @@ class PodEvictions:
         Raises:
             ApiError: it is not there, or that is not known.
         """
-        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        body = {
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {"namespace": pod.ref.namespace, "generateName": f"{pod.ref.name[:200]}."},
-            "involvedObject": {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "namespace": pod.ref.namespace,
-                "name": pod.ref.name,
-                "uid": pod.uid,
-            },
-            "type": "Warning",
-            "reason": reason,
-            "message": message[:LONGEST_MESSAGE],
-            "source": {"component": COMPONENT, "host": socket.gethostname()},
-            "reportingComponent": COMPONENT,
-            "reportingInstance": socket.gethostname(),
-            "firstTimestamp": now,
-            "lastTimestamp": now,
-            "count": 1,
-        }
-        path = f"/api/v1/namespaces/{quote(pod.ref.namespace, safe='')}/events"
+        about, teller = about_pod(pod.ref, pod.uid), Teller(COMPONENT, socket.gethostname())
+        body = event(about, teller, kind=WARNING, reason=reason, message=message, now=time.time())
+        path = events_path(pod.ref.namespace)
         await self._api.ask("POST", path, body, limit_s=LIMIT_S, needed=NEEDED)
-
-
-def _path(ref: PodRef) -> str:
-    return f"/api/v1/namespaces/{quote(ref.namespace, safe='')}/pods/{quote(ref.name, safe='')}"
 
 
 def _pod_now(answer: Json) -> PodNow:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from http import HTTPStatus
 
 import structlog
 
@@ -26,6 +27,7 @@ from gpupods.accounting.request import GpuRequest
 from gpupods.identity import NodeName, PodUid
 from gpupods.kube.api import KubeApi
 from gpupods.kube.failures import ApiError, RefusedError
+from gpupods.kube.paths import pod_path
 
 log = structlog.get_logger()
 
@@ -33,7 +35,6 @@ POD_LIMIT_S = 1.0
 """How long a pod that the scheduler has heard of may take to reach the cache."""
 _LOOK_EVERY_S = 0.01
 
-SERVER_ERROR = 500
 NEEDED = "the controller's role must allow create of pods/binding"
 
 
@@ -82,7 +83,11 @@ class Binder:
         try:
             await self._write(pod, hold)
         except ApiError as error:
-            if is_new and isinstance(error, RefusedError) and error.status < SERVER_ERROR:
+            if (
+                is_new
+                and isinstance(error, RefusedError)
+                and error.status < HTTPStatus.INTERNAL_SERVER_ERROR
+            ):
                 self._cache.gpus.release(hold)
             else:
                 self._cache.gpus.doubt(hold)
@@ -167,5 +172,5 @@ class Binder:
             },
             "target": {"apiVersion": "v1", "kind": "Node", "name": hold.node},
         }
-        path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/binding"
+        path = f"{pod_path(pod.ref)}/binding"
         await self._api.ask("POST", path, binding, limit_s=self._limit_s, needed=NEEDED)

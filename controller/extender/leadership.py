@@ -10,8 +10,11 @@ from typing import Protocol
 import aiohttp
 import structlog
 
+from gpupods.addresses import HostPort
+from gpupods.identity import PodRef
 from gpupods.kube.api import KubeApi
 from gpupods.kube.failures import ApiError
+from gpupods.kube.paths import pod_path
 
 FORWARD_LIMIT_S = 10.0
 CATCH_UP_S = 4.0
@@ -149,7 +152,7 @@ class LeaderPod:
         if self._session is None:
             limits = aiohttp.ClientTimeout(total=FORWARD_LIMIT_S)
             self._session = aiohttp.ClientSession(timeout=limits)
-        url = f"http://{await self._address(leader)}:{self._port}{BIND_HERE}"
+        url = f"http://{HostPort(await self._address(leader), self._port)}{BIND_HERE}"
         try:
             async with self._session.post(url, data=body) as response:
                 response.raise_for_status()
@@ -160,15 +163,14 @@ class LeaderPod:
 
     async def _address(self, leader: str) -> str:
         if self._known[0] != leader:
-            path = f"/api/v1/namespaces/{self._namespace}/pods/{leader}"
+            path = pod_path(PodRef(self._namespace, leader))
             pod = await self._api.ask("GET", path, limit_s=LOOK_UP_LIMIT_S, needed=NEEDED)
             status = pod.get("status") or {}
             address = str(status.get("podIP") or "")
             if not address:
                 raise ApiError(f"pod {self._namespace}/{leader} has no address")
             self._known = (leader, address)
-        address = self._known[1]
-        return f"[{address}]" if ":" in address else address
+        return self._known[1]
 
     async def close(self) -> None:
         """Close all connections."""

@@ -15,6 +15,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from controller.cache.records import NodeRecord, PodRecord
 from gpupods.accounting.indexes import parse_index
 from gpupods.identity import NodeName
+from gpupods.kube.objects import ENDED_PHASES
 from gpupods.node_annotations import UnfitGpu, UnfitStanding, parse_health, parse_ids
 from gpupods.v1alpha1 import gpupods_pb2 as pb
 from gpupods.v1alpha1 import health_pb2
@@ -25,14 +26,12 @@ ONLY_AN_INDEX = "the Node object names its index as unfit, and says no more"
 GivenTo: TypeAlias = Mapping[int, list[health_pb2.PodOnGpu]]
 """The pods that a scheduler gave each GPU of a node to, by index."""
 
-OVER = frozenset(("Succeeded", "Failed"))
-
 
 def given_to(pods: Iterable[PodRecord]) -> GivenTo:
     """What the pods of a node were given, by their annotations; not those that are over."""
     given: defaultdict[int, list[health_pb2.PodOnGpu]] = defaultdict(list)
     for pod in sorted(pods, key=lambda pod: pod.ref):
-        if pod.gpus is None or pod.gpus.index is None or pod.phase in OVER:
+        if pod.gpus is None or pod.gpus.index is None or pod.phase in ENDED_PHASES:
             continue
         try:
             indexes = parse_index(pod.gpus.index)

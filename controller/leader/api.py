@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from http import HTTPStatus
 
 from controller.leader.lease import Claim, Lease, lease_from, lease_object
 from gpupods.kube.api import KubeApi
 from gpupods.kube.failures import MalformedError, RefusedError
-
-NOT_FOUND = 404
-CONFLICT = 409
 
 NEEDED = "the controller's role must allow get, create and update of leases in its namespace"
 
@@ -41,7 +39,7 @@ class LeaseApi:
         try:
             return _lease(await self._api.ask("GET", path, limit_s=limit_s, needed=NEEDED))
         except RefusedError as error:
-            if error.status == NOT_FOUND:
+            if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
 
@@ -59,7 +57,9 @@ class LeaseApi:
         try:
             made = await self._api.ask(method, path, body, limit_s=limit_s, needed=NEEDED)
         except RefusedError as error:
-            if error.status == CONFLICT or (error.status == NOT_FOUND and claim.over is not None):
+            if error.status == HTTPStatus.CONFLICT or (
+                error.status == HTTPStatus.NOT_FOUND and claim.over is not None
+            ):
                 raise ClaimRefusedError(str(error)) from error
             raise
         return _lease(made)

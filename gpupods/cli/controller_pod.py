@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from http import HTTPStatus
 from threading import Thread
 from typing import Any, TypeAlias, TypeVar
 
@@ -26,9 +27,6 @@ T = TypeVar("T")
 
 SETUP_LIMIT_S = 30.0
 """For finding the pod and opening the forward, credential plugins and all."""
-
-FORBIDDEN = 403
-UNAUTHORIZED = 401
 
 
 def forward_to_controller(where: InCluster) -> PortForward:
@@ -173,7 +171,7 @@ def _open_stream(api: CoreV1Api, pod: Pod, port: int) -> Stream:
 def _refused(error: Any, where: InCluster) -> CommandFailed:
     """``error`` is an ApiException."""
     status, reason = _status_and_message(error)
-    if status in {UNAUTHORIZED, FORBIDDEN}:
+    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return CommandFailed(
             f"the Kubernetes API server refuses: {reason}",
             "a port-forward needs to list pods, and to get and create pods/portforward, in "

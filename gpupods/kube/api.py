@@ -11,6 +11,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
 import aiohttp
@@ -46,9 +47,10 @@ ERROR_BYTES = 64 * 1024
 """As much of a refusal's body as is read."""
 
 JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_MERGE = "application/strategic-merge-patch+json"
+"""Lists whose items have a name are merged item by item: a Node's conditions by their type."""
 OK = (200, 201)
-UNAUTHORIZED = 401
-FORBIDDEN = 403
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +103,10 @@ class KubeApi:
             GoneError: the token has expired.
             ApiError: anything else, also while the stream is read.
         """
-        query = {"limit": str(limit)}
-        if token:
-            query["continue"] = token
-        elif version:
-            query["resourceVersion"] = version
         limits = aiohttp.ClientTimeout(
             total=LIST_LIMIT_S, sock_connect=CONNECT_LIMIT_S, sock_read=SILENCE_LIMIT_S
         )
-        async with self._get(resource, query, limits) as stream:
+        async with self._get(resource, list_query(limit, version, token), limits) as stream:
             yield stream
 
     @contextlib.asynccontextmanager
@@ -128,17 +125,11 @@ class KubeApi:
             GoneError: the server no longer keeps that version.
             ApiError: anything else, also while the stream is read.
         """
-        query = {
-            "watch": "true",
-            "allowWatchBookmarks": "true",
-            "resourceVersion": version,
-            "timeoutSeconds": str(watch_s),
-        }
         limit_s = watch_s + margin_s
         limits = aiohttp.ClientTimeout(
             total=limit_s, sock_connect=CONNECT_LIMIT_S, sock_read=limit_s
         )
-        async with self._get(resource, query, limits) as stream:
+        async with self._get(resource, watch_query(version, watch_s), limits) as stream:
             yield stream
 
     async def ask(
@@ -253,12 +244,32 @@ class KubeApi:
         message = f"{name}: {response.status} {said}".strip()
         if response.status == GONE:
             return GoneError(message)
-        if response.status == UNAUTHORIZED:
+        if response.status == HTTPStatus.UNAUTHORIZED:
             self._refused_credentials = True
             message += f": the API server does not accept the credentials of {self._access.source}"
-        if response.status == FORBIDDEN and needed:
+        if response.status == HTTPStatus.FORBIDDEN and needed:
             message += f": {needed}"
         return RefusedError(response.status, message, _retry_after_s(response))
+
+
+def list_query(limit: int, version: str, token: str) -> dict[str, str]:
+    """What a list is asked with; see `KubeApi.list_page`."""
+    query = {"limit": str(limit)}
+    if token:
+        query["continue"] = token
+    elif version:
+        query["resourceVersion"] = version
+    return query
+
+
+def watch_query(version: str, watch_s: int) -> dict[str, str]:
+    """What a watch is asked with; see `KubeApi.watch`."""
+    return {
+        "watch": "true",
+        "allowWatchBookmarks": "true",
+        "resourceVersion": version,
+        "timeoutSeconds": str(watch_s),
+    }
 
 
 async def _refused_body(response: aiohttp.ClientResponse) -> bytes:

@@ -144,3 +144,8 @@ class Resource(Generic[T]):
             if encoding.media_type == media_type:
                 return encoding
         return None
+
+
+def is_older(version: str, than: str) -> bool:
+    """Whether a resourceVersion comes before another. They are numbers to all known servers."""
+    return version.isdigit() and than.isdigit() and int(version) < int(than)

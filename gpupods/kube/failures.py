@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-GONE = 410
+from http import HTTPStatus
+
+GONE = HTTPStatus.GONE
 
 
 class ApiError(Exception):
@@ -23,6 +25,12 @@ class RefusedError(ApiError):
         super().__init__(message)
         self.status = status
         self.retry_after_s = retry_after_s
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the server has understood the request, and will not do it another time either."""
+        later = self.status == HTTPStatus.TOO_MANY_REQUESTS
+        return self.status < HTTPStatus.INTERNAL_SERVER_ERROR and not later
 
 
 class GoneError(RefusedError):

@@ -98,6 +98,10 @@ class ContainerStatus(Shape, frozen=True):
     last_state: ContainerState | None = None
 
 
+ENDED_PHASES = frozenset(("Succeeded", "Failed"))
+"""In which a pod runs nothing and uses nothing any more."""
+
+
 class PodStatus(Shape, frozen=True):
     """``status`` of a pod. Sidecars are among the init containers."""
 

@@ -18,7 +18,14 @@ import structlog
 from gpupods.clock import Clock, SystemClock
 from gpupods.kube.api import KubeApi
 from gpupods.kube.backoff import Backoff
-from gpupods.kube.encoding import Encoding, Event, Identity, Resource, UndecodableError
+from gpupods.kube.encoding import (
+    Encoding,
+    Event,
+    Identity,
+    Resource,
+    UndecodableError,
+    is_older,
+)
 from gpupods.kube.failures import ApiError, GoneError, MalformedError, refusal_in_stream
 from gpupods.kube.listing import Batch, Listing
 from gpupods.kube.objects import KubeObject
@@ -249,7 +256,7 @@ class Reflector(Generic[T]):
         identity = _identity(decoded) if decoded is not None else encoding.identity(event.item)
         if identity is None:
             return
-        if _older(identity.version, self._version):
+        if is_older(identity.version, self._version):
             self.status.outdated += 1
             return
         self._version = identity.version or self._version
@@ -262,15 +269,10 @@ class Reflector(Generic[T]):
         """A server that is behind what it has told before was restored from a backup."""
         self.status.bookmarks += 1
         version = bookmark.version if bookmark else ""
-        if _older(version, self._version):
+        if is_older(version, self._version):
             raise GoneError(f"watch: the server's version went back, {self._version} to {version}")
         self._version = version or self._version
 
 
 def _identity(item: KubeObject) -> Identity:
     return Identity(item.metadata.uid, "", item.metadata.resource_version)
-
-
-def _older(version: str, than: str) -> bool:
-    """Whether a resourceVersion comes before another. They are numbers to all known servers."""
-    return version.isdigit() and than.isdigit() and int(version) < int(than)

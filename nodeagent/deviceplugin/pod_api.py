@@ -8,11 +8,11 @@ from urllib.parse import quote
 from gpupods.accounting.indexes import format_index
 from gpupods.accounting.names import GPU_INDEX
 from gpupods.identity import PodRef
-from gpupods.kube.api import KubeApi
+from gpupods.kube.api import MERGE_PATCH, KubeApi
 from gpupods.kube.failures import MalformedError
+from gpupods.kube.paths import pod_path
 from nodeagent.deviceplugin.pods import GPU_ASSIGNED, GpuPod, read_pod, read_pods
 
-MERGE_PATCH = "application/merge-patch+json"
 LIMIT_S = 3.0
 """Of one request: the kubelet starts no other pod while it waits for its answer."""
 
@@ -52,11 +52,11 @@ class PodApi:
 
     async def read(self, ref: PodRef) -> GpuPod:
         """One pod."""
-        answer = await self._api.ask("GET", _path(ref), limit_s=LIMIT_S, needed=NEEDED)
+        answer = await self._api.ask("GET", pod_path(ref), limit_s=LIMIT_S, needed=NEEDED)
         try:
             return read_pod(answer)
         except ValueError as error:
-            raise MalformedError(f"GET {_path(ref)}: {error}") from error
+            raise MalformedError(f"GET {pod_path(ref)}: {error}") from error
 
     async def annotate(
         self, pod: GpuPod, *, assigned: bool, indexes: tuple[int, ...] | None = None
@@ -70,9 +70,5 @@ class PodApi:
             annotations[GPU_INDEX] = format_index(indexes)
         body = {"metadata": {"uid": pod.uid, "annotations": annotations}}
         await self._api.ask(
-            "PATCH", _path(pod.ref), body, limit_s=LIMIT_S, needed=NEEDED, media_type=MERGE_PATCH
+            "PATCH", pod_path(pod.ref), body, limit_s=LIMIT_S, needed=NEEDED, media_type=MERGE_PATCH
         )
-
-
-def _path(ref: PodRef) -> str:
-    return f"/api/v1/namespaces/{quote(ref.namespace, safe='')}/pods/{quote(ref.name, safe='')}"

@@ -12,14 +12,12 @@ from gpupods.accounting.indexes import parse_index
 from gpupods.accounting.names import GPU_INDEX, PREDICATE_TIME
 from gpupods.accounting.quantity import parse_quantity
 from gpupods.identity import PodRef, PodUid
-from gpupods.kube.objects import Shape
+from gpupods.kube.objects import ENDED_PHASES, Shape
 from nodeagent.deviceplugin.offer import RESOURCES
 
 GPU_ASSIGNED = "volcano.sh/gpu-assigned"
 """A pod's annotation: "true" once it was given its GPUs, so that no other is taken for it."""
 
-ENDED = ("Succeeded", "Failed")
-"""The phases in which a pod uses nothing any more."""
 
 LATE = 2**64 - 1
 """The time of a pod that no scheduler has dated: after all others."""
@@ -127,7 +125,7 @@ def _gpu_pod(pod: _Pod) -> GpuPod:
         predicate_time=_time(annotations.get(PREDICATE_TIME)),
         assigned=annotations.get(GPU_ASSIGNED, "false") != "false",
         node=pod.spec.node_name or "",
-        ended=pod.status is not None and pod.status.phase in ENDED,
+        ended=pod.status is not None and pod.status.phase in ENDED_PHASES,
     )
 
 

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
 
-from gpupods.logs import shorten
+from gpupods.identity import PodRef
+from gpupods.kube.events import NORMAL, WARNING, Json, Teller, about_node, about_pod, event
 from gpupods.node_annotations import UnfitGpu, UnfitStanding
 from nodeagent.pods_on_gpus import PodOnGpu
 
 COMPONENT = "gpupods-nodeagent"
-NODE_NAMESPACE = "default"
-"""Where the kubelet, too, writes what concerns a Node."""
-
-MESSAGE_LIMIT = 1000
-"""The API server takes 1024 bytes."""
-
-NORMAL, WARNING = "Normal", "Warning"
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +65,10 @@ def _essence(gpu: UnfitGpu | None) -> object:
 
 def node_event(change: GpuChange, node_name: str, node_uid: str, now: float) -> Json:
     """For whoever describes the Node: what is wrong, and what to do about it."""
-    regarding = {"apiVersion": "v1", "kind": "Node", "name": node_name, "uid": node_uid}
     told = _told(change, "", change.gpu.reason)
     if change.kind == WARNING and change.gpu.action:
         told += f". What to do: {change.gpu.action}"
-    return _event(change, regarding, told, node_name, now)
+    return _event(change, about_node(node_name, node_uid), told, node_name, now)
 
 
 def pod_event(change: GpuChange, pod: PodOnGpu, node_name: str, now: float) -> Json:
@@ -88,13 +76,6 @@ def pod_event(change: GpuChange, pod: PodOnGpu, node_name: str, now: float) -> J
 
     What the driver said to the letter, and what to do about the GPU, is for those who run the node.
     """
-    regarding = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "namespace": pod.namespace,
-        "name": pod.name,
-        "uid": pod.uid,
-    }
     reason, warns = change.gpu.reason, change.kind == WARNING
     told = _told(
         change,
@@ -103,28 +84,13 @@ def pod_event(change: GpuChange, pod: PodOnGpu, node_name: str, now: float) -> J
     )
     if warns:
         told += ". The pod stays on it until it ends or is deleted"
-    return _event(change, regarding, told, node_name, now)
+    about = about_pod(PodRef(pod.namespace, pod.name), pod.uid)
+    return _event(change, about, told, node_name, now)
 
 
-def _event(change: GpuChange, regarding: Json, message: str, node_name: str, now: float) -> Json:
-    moment = datetime.fromtimestamp(int(now), UTC).isoformat().replace("+00:00", "Z")
-    namespace = regarding.get("namespace", NODE_NAMESPACE)
-    name = f"{regarding['name'][:200].rstrip('-.')}.{secrets.token_hex(8)}"
-    return {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": name, "namespace": namespace},
-        "involvedObject": regarding,
-        "reason": change.reason,
-        "message": _cut(message),
-        "type": change.kind,
-        "source": {"component": COMPONENT, "host": node_name},
-        "firstTimestamp": moment,
-        "lastTimestamp": moment,
-        "count": 1,
-        "reportingComponent": COMPONENT,
-        "reportingInstance": node_name,
-    }
+def _event(change: GpuChange, about: Json, message: str, node_name: str, now: float) -> Json:
+    teller = Teller(COMPONENT, node_name)
+    return event(about, teller, kind=change.kind, reason=change.reason, message=message, now=now)
 
 
 def _told(change: GpuChange, whose: str, reason: str) -> str:
@@ -138,9 +104,3 @@ def _told(change: GpuChange, whose: str, reason: str) -> str:
     if gpu.standing is UnfitStanding.RECOVERING:
         return f"{name} answers again, and is given to nobody until it has stayed so: {reason}"
     return f"{name} is unfit to be given to anybody: {reason}"
-
-
-def _cut(message: str) -> str:
-    """Within the limit, which counts bytes."""
-    shown = shorten(message, MESSAGE_LIMIT)
-    return shown.encode()[:MESSAGE_LIMIT].decode(errors="ignore")

@@ -6,15 +6,15 @@ all the time.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
-from gpupods.kube.encoding import Resource
+from gpupods.kube.encoding import Resource, is_older
+from gpupods.kube.events import Json, api_time
 from gpupods.kube.json_encoding import JsonEncoding
 from gpupods.kube.objects import Shape
+from gpupods.kube.paths import NODES, node_path
 from gpupods.node_annotations import HEALTH, OVERRIDES, UNHEALTHY_IDS
 from nodeagent.reporting.report import ALL_FIT, Report
 
@@ -24,15 +24,10 @@ CONDITION = "GpuUnfit"
 SOME_UNFIT_REASON = "SomeGpusUnfit"
 ALL_FIT_REASON = "AllGpusFit"
 
-STRATEGIC_MERGE = "application/strategic-merge-patch+json"
-"""Conditions are merged by their type, so that nobody else's is touched."""
-
 NEEDED = (
     "the agent's role must allow list and watch of nodes and patch of nodes/status, and the "
     "admission policy must know this node from the agent's token"
 )
-
-Json = dict[str, Any]
 
 
 class Condition(Shape, frozen=True):
@@ -95,20 +90,19 @@ class OwnNode(Shape, frozen=True):
         """Whether this is news to who knows ``known``: a watch may lag behind a write."""
         if known is None or known.metadata.uid != self.metadata.uid:
             return True
-        new, old = self.metadata.resource_version, known.metadata.resource_version
-        return not (new.isdigit() and old.isdigit() and int(new) < int(old))
+        return not is_older(self.metadata.resource_version, known.metadata.resource_version)
 
 
 def resource_of(node_name: str) -> Resource[OwnNode]:
     """The one Node as something to list and watch."""
     selector = quote(f"metadata.name={node_name}", safe="")
-    path = f"/api/v1/nodes?fieldSelector={selector}"
+    path = f"{NODES}?fieldSelector={selector}"
     return Resource("own node", path, (JsonEncoding(OwnNode),), NEEDED)
 
 
 def status_path(node_name: str) -> str:
     """Where the patch goes: what is in ``metadata`` can be written through the status, too."""
-    return f"/api/v1/nodes/{quote(node_name, safe='')}/status"
+    return f"{node_path(node_name)}/status"
 
 
 def read_node(answer: Json) -> OwnNode:
@@ -150,7 +144,7 @@ def _condition(known: Condition | None, report: Report, now: float) -> Json | No
         message,
     ):
         return None
-    written = datetime.fromtimestamp(int(now), UTC).isoformat().replace("+00:00", "Z")
+    written = api_time(now)
     same = known is not None and known.status == status
     since = known.last_transition_time if known is not None and same else None
     return {

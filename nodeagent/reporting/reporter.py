@@ -15,7 +15,7 @@ import msgspec
 import structlog
 
 from gpupods.clock import Clock, SystemClock
-from gpupods.kube.api import KubeApi
+from gpupods.kube.api import STRATEGIC_MERGE, Json, KubeApi
 from gpupods.kube.backoff import Backoff
 from gpupods.kube.failures import ApiError, MalformedError
 from gpupods.kube.reflector import Pace, Reflector
@@ -26,8 +26,6 @@ from nodeagent.pods_on_gpus import PodsOnGpus, Witness
 from nodeagent.reporting.node_store import NodeStore
 from nodeagent.reporting.own_node import (
     NEEDED,
-    STRATEGIC_MERGE,
-    Json,
     OwnNode,
     parts_of,
     patch,

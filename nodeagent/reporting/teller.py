@@ -11,16 +11,19 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 
 import structlog
 
 from gpupods.clock import Clock
 from gpupods.kube.api import KubeApi
 from gpupods.kube.backoff import Backoff
+from gpupods.kube.events import Json
 from gpupods.kube.failures import ApiError, RefusedError
+from gpupods.kube.paths import events_path
 from gpupods.node_annotations import UnfitGpu
 from nodeagent.pods_on_gpus import Witness
-from nodeagent.reporting.events import Json, changes_between, node_event, pod_event
+from nodeagent.reporting.events import changes_between, node_event, pod_event
 from nodeagent.reporting.status import ReportStatus
 
 log = structlog.get_logger()
@@ -30,7 +33,6 @@ WRITE_LIMIT_S = 10.0
 MOST_WAITING = 64
 """Changes of the Node that wait to be told: beyond that the oldest is given up."""
 
-CONFLICT, SERVER_ERROR, TOO_MANY = 409, 500, 429
 NEEDED = "the agent's role must allow create of events"
 
 
@@ -104,15 +106,16 @@ class EventTeller:
 
     async def _write(self, event: Json) -> None:
         """Try to have one event written; it keeps its name, so that it is there once."""
-        path = f"/api/v1/namespaces/{event['metadata']['namespace']}/events"
+        path = events_path(event["metadata"]["namespace"])
         backoff = Backoff()
         for attempt in range(ATTEMPTS):
             try:
                 await self._api.ask("POST", path, event, limit_s=WRITE_LIMIT_S, needed=NEEDED)
             except ApiError as error:
-                if isinstance(error, RefusedError) and error.status == CONFLICT:
+                if isinstance(error, RefusedError) and error.status == HTTPStatus.CONFLICT:
                     break  # an earlier attempt has arrived
-                if _is_final(error) or attempt == ATTEMPTS - 1:
+                final = isinstance(error, RefusedError) and error.is_final
+                if final or attempt == ATTEMPTS - 1:
                     self._lost(event, error)
                     return
                 await self._clock.sleep(backoff.next_delay_s(error.retry_after_s))
@@ -129,10 +132,3 @@ class EventTeller:
             message=event["message"],
             error=str(error),
         )
-
-
-def _is_final(error: ApiError) -> bool:
-    """Whether the API server has understood the event, and will not have it."""
-    return isinstance(error, RefusedError) and (
-        error.status < SERVER_ERROR and error.status != TOO_MANY
-    )

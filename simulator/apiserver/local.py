@@ -16,7 +16,15 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 
 from gpupods.kube.access import KubeAccess
-from gpupods.kube.api import JSON, SILENCE_LIMIT_S, Json, KubeApi, Stream
+from gpupods.kube.api import (
+    JSON,
+    SILENCE_LIMIT_S,
+    Json,
+    KubeApi,
+    Stream,
+    list_query,
+    watch_query,
+)
 from gpupods.kube.encoding import Resource
 from gpupods.kube.failures import (
     GONE,
@@ -73,11 +81,8 @@ class LocalApi(KubeApi):
         self, resource: Resource[T], *, limit: int, version: str, token: str
     ) -> AsyncIterator[Stream[T]]:
         """See `KubeApi.list_page`."""
-        query = {"limit": str(limit)} | ({"continue": token} if token else {})
-        if version and not token:
-            query["resourceVersion"] = version
         with _as_api_errors(f"GET {resource.path}"):
-            path, query = _whole(resource.path, query)
+            path, query = _whole(resource.path, list_query(limit, version, token))
             async with asyncio.timeout(SILENCE_LIMIT_S):
                 page = await self._server.list_here(path, query)
         yield self._stream(resource, _one(msgspec.json.encode(page)))
@@ -87,15 +92,9 @@ class LocalApi(KubeApi):
         self, resource: Resource[T], *, version: str, watch_s: int, margin_s: float
     ) -> AsyncIterator[Stream[T]]:
         """See `KubeApi.watch`."""
-        query = {
-            "watch": "true",
-            "allowWatchBookmarks": "true",
-            "resourceVersion": version,
-            "timeoutSeconds": str(watch_s),
-        }
         name = f"GET {resource.path}"
         with _as_api_errors(name):
-            path, query = _whole(resource.path, query)
+            path, query = _whole(resource.path, watch_query(version, watch_s))
             async with asyncio.timeout(watch_s + margin_s):
                 frames = await self._server.watch_here(path, query, BOOKMARK_EVERY_S)
         async with contextlib.aclosing(frames):

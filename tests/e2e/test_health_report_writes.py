@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nodeagent.reporting.own_node import STRATEGIC_MERGE
+from gpupods.kube.api import STRATEGIC_MERGE
 from tests.e2e.audited import AuditedApiserver
 from tests.e2e.programs import Programs
 from tests.e2e.reported import node_of, reporting_flags, until_node, until_watched

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from gpupods.kube.api import STRATEGIC_MERGE
 from gpupods.node_annotations import HEALTH, OVERRIDES, UNHEALTHY_IDS
-from nodeagent.reporting.own_node import STRATEGIC_MERGE
 from tests.e2e.programs import Programs
 from tests.fakedriver.driver import FakeDriver
 from tests.fakedriver.faults import Event

@@ -178,12 +178,10 @@ def parse_overrides(value: str | None) -> tuple[dict[int, Override], str]:
 
     One word that is not understood costs none of the others.
     """
-    if value is None:
-        return {}, ""
     try:
-        found: Any = msgspec.json.decode(value, type=dict[str, msgspec.Raw])
-    except _UNREADABLE as error:
-        return {}, f"{OVERRIDES} is not a JSON object: {error}"
+        found = _entries(value)
+    except ValueError as error:
+        return {}, str(error)
     overrides: dict[int, Override] = {}
     problems = []
     for key, raw in found.items():
@@ -200,13 +198,25 @@ def parse_overrides(value: str | None) -> tuple[dict[int, Override], str]:
 
 def spoken_of(value: str | None) -> frozenset[int] | None:
     """The indexes that an annotation has a word on, be it understood or not; None: who knows."""
-    if value is None:
-        return frozenset()
     try:
-        found: Any = msgspec.json.decode(value, type=dict[str, msgspec.Raw])
-    except _UNREADABLE:
+        found = _entries(value)
+    except ValueError:
         return None
     return frozenset(index for key in found if (index := _index(key)) is not None)
+
+
+def _entries(value: str | None) -> dict[str, msgspec.Raw]:
+    """The words of an annotation by what should be indexes, as they were written.
+
+    Raises:
+        ValueError: it is no JSON object.
+    """
+    if value is None:
+        return {}
+    try:
+        return msgspec.json.decode(value, type=dict[str, msgspec.Raw])
+    except _UNREADABLE as error:
+        raise ValueError(f"{OVERRIDES} is not a JSON object: {error}") from error
 
 
 def _word(raw: msgspec.Raw) -> Override:
@@ -230,11 +240,7 @@ def with_override(value: str | None, index: int, override: Override) -> str:
     Raises:
         ValueError: what is there is no JSON object.
     """
-    words: dict[str, Any] = {}
-    if value is not None:
-        try:
-            words = msgspec.json.decode(value, type=dict[str, msgspec.Raw])
-        except _UNREADABLE as error:
-            raise ValueError(f"{OVERRIDES} is not a JSON object: {error}") from error
-    kept = {key: word for key, word in words.items() if _index(key) != index}
+    kept: dict[str, Any] = {
+        key: word for key, word in _entries(value).items() if _index(key) != index
+    }
     return msgspec.json.encode(kept | {str(index): override}).decode()

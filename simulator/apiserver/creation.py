@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from gpupods.accounting.indexes import format_index
 from gpupods.accounting.names import GPU_INDEX, GPU_MEMORY, GPU_NUMBER, PREDICATE_TIME
 from gpupods.identity import NodeName
 from gpupods.node_annotations import UNHEALTHY_IDS, parse_ids
@@ -147,7 +148,7 @@ def container_plans(
             )
         )
     if given and GPU_INDEX not in annotations:
-        annotations[GPU_INDEX] = ",".join(map(str, sorted(given)))
+        annotations[GPU_INDEX] = format_index(given)
         annotations[PREDICATE_TIME] = str(time.time_ns())
     return tuple(plans)
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpupods.kube.api import MERGE_PATCH, STRATEGIC_MERGE
 from simulator.apiserver.pod_object import Json
 from simulator.apiserver.status import StatusError, bad_request, invalid
 
-MERGE_PATCH = "application/merge-patch+json"
-STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 REAL_SERVERS = (
     "application/json-patch+json",
     MERGE_PATCH,
-    STRATEGIC_PATCH,
+    STRATEGIC_MERGE,
     "application/apply-patch+yaml",
     "application/apply-patch+cbor",
 )
@@ -33,7 +32,7 @@ def patched(thing: Json, change: Any, media_type: str) -> Json:
     Raises:
         StatusError: 415, this is no kind of patch that is simulated; 400 or 422, it is no patch.
     """
-    if media_type not in (MERGE_PATCH, STRATEGIC_PATCH):
+    if media_type not in (MERGE_PATCH, STRATEGIC_MERGE):
         raise _unsupported(media_type)
     if not isinstance(change, dict):
         raise bad_request("a patch is a JSON object")
@@ -44,7 +43,7 @@ def _unsupported(media_type: str) -> StatusError:
     said = "the body of the request was in an unknown format - accepted media types include: "
     said += ", ".join(REAL_SERVERS)
     if media_type in REAL_SERVERS:
-        said = f"the simulator knows {MERGE_PATCH} and {STRATEGIC_PATCH}, not {media_type}"
+        said = f"the simulator knows {MERGE_PATCH} and {STRATEGIC_MERGE}, not {media_type}"
     return StatusError(415, "UnsupportedMediaType", said)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import aiohttp
 
+from gpupods.kube.api import MERGE_PATCH
 from simulator.apiserver import SimulatedApiServer
-from simulator.apiserver.merging import MERGE_PATCH
 from tests.unit.simulator.small import Small, small
 
 LIMIT = aiohttp.ClientTimeout(total=20)

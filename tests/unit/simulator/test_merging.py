@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.apiserver.merging import MERGE_PATCH, STRATEGIC_PATCH, patched
+from gpupods.kube.api import MERGE_PATCH, STRATEGIC_MERGE
+from simulator.apiserver.merging import patched
 from simulator.apiserver.pod_object import Json
 from simulator.apiserver.status import StatusError
 
@@ -26,7 +27,7 @@ def test_a_merge_patch_makes_what_is_not_there_without_the_nulls() -> None:
 
 def test_a_strategic_patch_merges_conditions_by_their_type() -> None:
     change = {"status": {"conditions": [UNFIT, {"type": "Ready", "reason": "Other"}]}}
-    assert patched(NODE, change, STRATEGIC_PATCH)["status"]["conditions"] == [
+    assert patched(NODE, change, STRATEGIC_MERGE)["status"]["conditions"] == [
         READY | {"reason": "Other"},
         UNFIT,
     ]
@@ -36,11 +37,11 @@ def test_directives_of_a_strategic_patch() -> None:
     gone = {"$patch": "delete", "type": "Ready"}
     order = [{"type": "GpuUnfit"}]
     change = {"status": {"$setElementOrder/conditions": order, "conditions": [gone, UNFIT]}}
-    assert patched(NODE, change, STRATEGIC_PATCH)["status"] == {"conditions": [UNFIT]}
+    assert patched(NODE, change, STRATEGIC_MERGE)["status"] == {"conditions": [UNFIT]}
     whole = {"metadata": {"annotations": {"$patch": "replace", "c": "d"}}}
-    assert patched(NODE, whole, STRATEGIC_PATCH)["metadata"] == {"annotations": {"c": "d"}}
+    assert patched(NODE, whole, STRATEGIC_MERGE)["metadata"] == {"annotations": {"c": "d"}}
     others = {"status": {"conditions": [UNFIT, {"$patch": "replace"}]}}
-    assert patched(NODE, others, STRATEGIC_PATCH)["status"] == {"conditions": [UNFIT]}
+    assert patched(NODE, others, STRATEGIC_MERGE)["status"] == {"conditions": [UNFIT]}
 
 
 @pytest.mark.parametrize(
@@ -49,8 +50,8 @@ def test_directives_of_a_strategic_patch() -> None:
         ([], MERGE_PATCH, 400),
         ({}, "application/json", 415),
         ([], "application/json-patch+json", 415),
-        ({"status": {"conditions": [{"status": "True"}]}}, STRATEGIC_PATCH, 422),
-        ({"status": {"conditions": ["Ready"]}}, STRATEGIC_PATCH, 422),
+        ({"status": {"conditions": [{"status": "True"}]}}, STRATEGIC_MERGE, 422),
+        ({"status": {"conditions": ["Ready"]}}, STRATEGIC_MERGE, 422),
     ],
 )
 def test_what_is_no_patch_is_refused(change: object, media_type: str, code: int) -> None:
